@@ -5,6 +5,7 @@ mod common;
 
 use common::{Add, add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
+use warpsmith_host::{ChildNode, KernelNode};
 use warpsmith_testkit::Random;
 
 const LEN: usize = 96;
@@ -17,7 +18,29 @@ struct Program<'a> {
     streams: Vec<Stream>,
     buffers: Vec<(DeviceBuffer<u32>, Vec<u32>)>,
     pinned: Vec<(PinnedBuffer<u32>, Vec<u32>)>,
-    graphs: Vec<(GraphExec, usize, u32)>,
+    graphs: Vec<Adding>,
+}
+
+/// An executable graph that adds a value to a buffer by a kernel, and another value to another buffer by a kernel in a child graph.
+struct Adding {
+    exec: GraphExec,
+    own: (KernelNode, usize, u32),
+    child: (ChildNode, usize, u32),
+    is_enabled: bool,
+}
+
+/// A graph that adds a value to a buffer.
+fn adding(
+    gpu: &Gpu,
+    add: &Add,
+    buffer: &mut DeviceBuffer<u32>,
+    value: u32,
+) -> Result<(Graph, KernelNode)> {
+    let mut graph = gpu.graph()?;
+    let grid = Grid::cover(LEN, 32);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    let node = unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }?;
+    Ok((graph, node))
 }
 
 impl Program<'_> {
@@ -35,7 +58,7 @@ impl Program<'_> {
             (one.min(two), one.max(two) + 1)
         };
         let stream_ref = &self.streams[stream];
-        match self.random.index(10) {
+        match self.random.index(12) {
             0 | 1 => {
                 launch_add(stream_ref, self.add, &mut self.buffers[b].0, value);
                 self.buffers[b].1.iter_mut().for_each(|x| *x += value);
@@ -67,7 +90,8 @@ impl Program<'_> {
             5 => {
                 // A new buffer for an old one, which may still be in use.
                 self.buffers[b] = (stream_ref.filled(LEN, value)?, vec![value; LEN]);
-                self.graphs.retain(|(_, buffer, _)| *buffer != b);
+                self.graphs
+                    .retain(|graph| graph.own.1 != b && graph.child.1 != b);
             }
             6 => {
                 let p = self.random.index(self.pinned.len());
@@ -88,20 +112,62 @@ impl Program<'_> {
                 self.buffers[b].1.fill(value);
             }
             8 if self.graphs.len() < 3 => {
-                let mut graph = self.gpu.graph()?;
-                let grid = Grid::cover(LEN, 32);
-                // SAFETY: the entry takes a slice and a number, and writes only the slice.
-                unsafe { graph.kernel_untyped(self.add, grid, (&mut self.buffers[b].0, value))? };
-                self.graphs.push((graph.instantiate()?, b, value));
+                let (own, child) = self.two(self.buffers.len());
+                let (inner, _) = adding(self.gpu, self.add, &mut self.buffers[child].0, value + 1)?;
+                let (mut graph, node) =
+                    adding(self.gpu, self.add, &mut self.buffers[own].0, value)?;
+                let inside = graph.child(&inner)?;
+                self.graphs.push(Adding {
+                    exec: graph.instantiate()?,
+                    own: (node, own, value),
+                    child: (inside, child, value + 1),
+                    is_enabled: true,
+                });
+            }
+            9 if !self.graphs.is_empty() => {
+                // A change while launches are under way: of what is added to what.
+                let g = self.random.index(self.graphs.len());
+                let which = self.random.index(3);
+                let graph = &mut self.graphs[g];
+                let buffer = &mut self.buffers[b].0;
+                match which {
+                    0 => {
+                        let grid = Grid::cover(LEN, 32);
+                        let arguments = (buffer, value);
+                        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+                        let changed = unsafe {
+                            graph
+                                .exec
+                                .set_kernel_untyped(graph.own.0, self.add, grid, arguments)
+                        };
+                        // The two nodes have no edge, so they cannot come to use the same memory.
+                        assert_eq!(changed.is_err(), b == graph.child.1, "{changed:?}");
+                        if changed.is_ok() {
+                            graph.own = (graph.own.0, b, value);
+                        }
+                    }
+                    1 => {
+                        let (other, _) = adding(self.gpu, self.add, buffer, value)?;
+                        let changed = graph.exec.set_child(graph.child.0, &other);
+                        assert_eq!(changed.is_err(), b == graph.own.1, "{changed:?}");
+                        if changed.is_ok() {
+                            graph.child = (graph.child.0, b, value);
+                        }
+                    }
+                    _ => {
+                        graph.is_enabled = !graph.is_enabled;
+                        graph.exec.set_enabled(graph.own.0, graph.is_enabled)?;
+                    }
+                }
             }
             _ if !self.graphs.is_empty() => {
                 let g = self.random.index(self.graphs.len());
-                let (graph, buffer, value) = &mut self.graphs[g];
-                graph.launch(&self.streams[stream])?;
-                self.buffers[*buffer]
-                    .1
-                    .iter_mut()
-                    .for_each(|x| *x += *value);
+                let graph = &mut self.graphs[g];
+                graph.exec.launch(&self.streams[stream])?;
+                let own = graph.is_enabled.then_some((graph.own.1, graph.own.2));
+                for (buffer, value) in own.into_iter().chain([(graph.child.1, graph.child.2)]) {
+                    self.buffers[buffer].1.iter_mut().for_each(|x| *x += value);
+                }
             }
             _ => {}
         }
@@ -121,7 +187,7 @@ impl Program<'_> {
     }
 }
 
-// covers: STREAM-08, POOL-05, GRAPH-20
+// covers: STREAM-08, POOL-05, GRAPH-20, GRAPH-54
 #[test]
 fn programs_do_what_their_text_says() -> Result<()> {
     let gpu = gpu();

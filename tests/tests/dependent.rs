@@ -121,20 +121,19 @@ fn a_node_can_begin_before_the_kernel_before_it_has_ended() -> Result<()> {
         let mut graph = f.gpu.graph()?;
         let reset = graph.fill(&mut words, 0)?;
         let first = graph.kernel(&primary, grid, (4, 0, &mut words))?;
-        let word = words.slice(0..1);
         let second = graph.kernel_early(
             &secondary,
             grid,
             &options,
             trigger,
-            (&words, &word, &mut sums),
+            (&words, words.slice(0..1), &mut sums),
         )?;
         let third = graph.kernel_early(
             &secondary,
             grid,
             &options,
             trigger,
-            (&words, &word, &mut sums),
+            (&words, words.slice(0..1), &mut sums),
         )?;
         // Writes what the early ones read: it follows all three, for none of the two need have waited for the first.
         let last = graph.kernel(&primary, grid, (9, 0, &mut words))?;
@@ -166,7 +165,12 @@ fn a_node_can_begin_before_the_kernel_before_it_has_ended() -> Result<()> {
             .unwrap_err();
         assert!(error.to_string().contains("AfterPrimary"), "{error}");
         let few = Grid::cover(128, 128);
-        exec.set_kernel_early(second, &secondary, few, (&words, &word, &mut sums))?;
+        exec.set_kernel_early(
+            second,
+            &secondary,
+            few,
+            (&words, words.slice(0..1), &mut sums),
+        )?;
         exec.launch(&stream)?;
         let found = stream.download(&sums)?;
         assert_eq!((found[0], found[n - 1]), (96, 88));

@@ -221,8 +221,9 @@ impl<'body> GraphBuilder<'body> {
         // What comes after a kernel that may end before what is before it comes after that by edges of its own.
         for open in self.early.get(&before).cloned().unwrap_or_default() {
             let known = self.parts.get(after).is_some_and(|part| {
-                let full = |edge: &Before| edge.node == open && edge.edge == EdgeKind::Full;
-                part.before.iter().any(full)
+                // One that begins early awaits it by itself, and what comes after that has an edge of its own.
+                let waits = |edge: &Before| edge.node == open && edge.edge != EdgeKind::Started;
+                part.before.iter().any(waits)
             });
             if !known {
                 self.add_edge(open, after, EdgeKind::Full)

@@ -266,10 +266,11 @@ impl GraphBuilder<'_> {
             // Whatever the closure did: nodes that were added will run, and use what they use.
             let contents = std::mem::take(&mut builder.contents);
             self.is_broken |= builder.is_broken;
-            self.add_contents(node, &contents)?;
+            let noted = self.add_contents(node, &contents);
             if !matches!(outcome, Ok(Ok(()))) {
                 break;
             }
+            noted?;
         }
         outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
         Ok(node)
