@@ -37,7 +37,7 @@ impl<T: Fetched> Texture<'_, T, Gather2> {
     /// pub fn second(image: GatherTexture2d<f32>) -> [f32; 4] {
     ///     image.gather::<1>(0.5, 0.5)
     /// }
-    /// # let _ = second;
+    /// # std::hint::black_box(second as fn(GatherTexture2d<f32>) -> [f32; 4]);
     /// ```
     #[inline(always)]
     pub fn gather<const COMPONENT: usize>(&self, x: f32, y: f32) -> [<T as Sealed>::Lane; 4] {
