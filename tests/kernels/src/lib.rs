@@ -3,9 +3,10 @@
 //! Each kernel shows one thing, so that its PTX can be read beside the snapshot and its result beside the expectation.
 //! Kernels that need a newer architecture than `sm_70` say so with `cfg(warpsmith_arch_at_least)`; on the host all exist.
 #![no_std]
-// Kernels do on purpose what a program would not: divide by zero, and write the same barrier twice.
+// Kernels do on purpose what a program would not: divide by zero, write the same barrier twice, and forget a copy.
 #![allow(
     clippy::eq_op,
+    clippy::forget_non_drop,
     clippy::if_same_then_else,
     clippy::manual_is_multiple_of
 )]
