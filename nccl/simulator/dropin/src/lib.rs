@@ -26,7 +26,11 @@ fn find(name: &str) -> *const c_void {
 
 fn load() -> Result<Driver, String> {
     // SAFETY: a CUDA driver's constructors may run in any process and on any thread: programs load it this way at any time.
-    let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| error.to_string())?;
+    let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| {
+        // The dynamic linker's own words are below libloading's.
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        source.unwrap_or_else(|| error.to_string())
+    })?;
     let symbol = |name: &str| {
         let name = CString::new(name).ok()?;
         // SAFETY: only the symbol's address is taken, whatever its type.
