@@ -58,6 +58,9 @@ impl PlainArguments {
     }
 }
 
+/// Measures what a row compares.
+type Measure<'a> = &'a mut dyn FnMut(&Gpu) -> Result<Row>;
+
 /// Arguments are the names of what is measured (`launch`, `graph`, `allocation`, `upload`, `download`, `prefetch`, `ways`); none means all.
 fn main() -> Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -67,7 +70,7 @@ fn main() -> Result<()> {
     println!("{name}, driver {driver}\n");
     println!("{}", Row::HEAD);
     let mut allocations = None;
-    let rows: [(&str, &mut dyn FnMut(&Gpu) -> Result<Row>); 6] = [
+    let rows: [(&str, Measure<'_>); 6] = [
         ("launch", &mut |gpu| launches::typed(gpu, &mut allocations)),
         ("graph", &mut graphs::chain),
         ("allocation", &mut pools::allocation),
