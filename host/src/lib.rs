@@ -139,6 +139,8 @@ pub mod prelude {
 #[doc = include_str!("../../docs/src/howto/interop.md")]
 #[doc = include_str!("../../docs/src/howto/launch-attributes.md")]
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
+#[doc = include_str!("../../docs/src/howto/unified-memory.md")]
+#[doc = include_str!("../../docs/src/howto/faults.md")]
 struct HowTo;
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use core::marker::PhantomData;
 use super::fetch::Lane;
 use super::fetched::{Fetched, sealed::Sealed};
 use super::geometry::{Cube, Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, LayeredCube, sealed};
-use super::query;
 use super::read::{Texture, place};
 
 /// The geometry `D` in several levels.
@@ -54,14 +53,6 @@ impl<D: Geometry> Geometry for Mipmapped<D> {}
 pub type MipmappedTexture<'a, T, D> = Texture<'a, T, Mipmapped<D>>;
 
 impl<T: Fetched, D: Geometry> Texture<'_, T, Mipmapped<D>> {
-    /// How many levels there are. Asks the texture unit.
-    ///
-    /// Becomes `txq.num_mipmap_levels.b32`. Any arch.
-    #[inline(always)]
-    pub fn levels(&self) -> u32 {
-        query::levels(self.object())
-    }
-
     #[inline(always)]
     fn at_level(&self, at: [f32; 3], layer: u32, level: f32) -> T {
         // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).

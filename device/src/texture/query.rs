@@ -24,9 +24,10 @@ macro_rules! ask {
     }};
 }
 
-/// Width, height, depth or layers, in the order of the geometry's positions; of an object of this geometry.
+/// Width, height, depth or layers, in the order of the geometry's positions; of an object of this geometry that the kernel was passed these
+/// extents with. Drivers load no kernel that asks for the number of layers or levels (`array_size`, `num_mipmap_levels`; CUDA 13.0).
 macro_rules! extents {
-    ($opcode:literal, $kind:expr, $object:ident) => {
+    ($opcode:literal, $kind:expr, $object:ident, $passed:expr) => {
         match $kind {
             Kind::Dim1 | Kind::Linear => [ask!($opcode ".width", $object), 1, 1],
             Kind::Dim2 | Kind::Gather2 => [
@@ -41,28 +42,22 @@ macro_rules! extents {
             ],
             Kind::Layered1 => [
                 ask!($opcode ".width", $object),
-                ask!($opcode ".array_size", $object),
+                $passed[1],
                 1,
             ],
             Kind::Layered2 | Kind::Cube | Kind::LayeredCube => [
                 ask!($opcode ".width", $object),
                 ask!($opcode ".height", $object),
-                ask!($opcode ".array_size", $object),
+                $passed[2],
             ],
         }
     };
 }
 
-/// The levels of a texture object.
-#[inline(always)]
-pub(super) fn levels(object: u64) -> u32 {
-    ask!("txq" ".num_mipmap_levels", object)
-}
-
 impl<T: Fetched, D: Positioned> Texture<'_, T, D> {
-    /// The extents as the texture unit has them: width, height, depth or layers, those that there are.
+    /// The extents as the texture unit has them: width, height, depth, those that there are; and the layers that the kernel was passed.
     ///
-    /// Becomes `txq.width.b32`, `txq.height.b32`, `txq.depth.b32` and `txq.array_size.b32`. Any arch.
+    /// Becomes `txq.width.b32`, `txq.height.b32` and `txq.depth.b32`. Any arch.
     ///
     /// ```
     /// use warpsmith_device::prelude::*;
@@ -77,17 +72,18 @@ impl<T: Fetched, D: Positioned> Texture<'_, T, D> {
     #[inline(always)]
     pub fn ask_extents(&self) -> D::Position {
         let object = self.object();
-        D::of_coordinates(extents!("txq", D::KIND, object))
+        D::of_coordinates(extents!("txq", D::KIND, object, self.extents))
     }
 }
 
 impl<T: SurfaceTexel, D: Positioned> Surface<'_, T, D> {
-    /// The extents as the surface's object has them: width, height, depth or layers, those that there are, in texels.
+    /// The extents as the surface's object has them, in texels: width, height, depth, those that there are; and the layers that the kernel was
+    /// passed.
     ///
-    /// Becomes `suq.width.b32`, `suq.height.b32`, `suq.depth.b32` and `suq.array_size.b32`. Any arch.
+    /// Becomes `suq.width.b32`, `suq.height.b32` and `suq.depth.b32`. Any arch.
     #[inline(always)]
     pub fn ask_extents(&self) -> D::Position {
         let object = self.object();
-        D::of_coordinates(extents!("suq", D::KIND, object))
+        D::of_coordinates(extents!("suq", D::KIND, object, self.extents))
     }
 }

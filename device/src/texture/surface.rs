@@ -37,7 +37,7 @@ use super::texel::SurfaceTexel;
 /// ```
 pub struct Surface<'a, T: SurfaceTexel, D: Positioned> {
     object: u64,
-    extents: [u32; 3],
+    pub(super) extents: [u32; 3],
     texels: PhantomData<(&'a mut [T], D)>,
 }
 

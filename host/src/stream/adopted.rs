@@ -120,12 +120,23 @@ impl Gpu {
         context.bind()?;
         let (mut owner, mut flags) = (std::ptr::null_mut(), 0);
         let mut capture = raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-        // SAFETY: the driver writes one value each to `owner`, `flags` and `capture`, which outlive the calls; the caller says that the stream is
-        // alive.
+        // SAFETY: the driver writes one value to `capture`, which outlives the call; the caller says that the stream is alive.
+        unsafe {
+            call!(cuStreamIsCapturing(stream, &mut capture))?;
+        }
+        // First: the other questions end the capture (driver 13.0).
+        if capture != raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            return Err(Error::misuse(
+                CALL,
+                Code::STREAM_CAPTURE_UNSUPPORTED,
+                "the stream is being captured by its owner",
+                "adopt it before or after the capture",
+            ));
+        }
+        // SAFETY: the driver writes one value each to `owner` and `flags`, which outlive the calls; the caller says that the stream is alive.
         unsafe {
             call!(cuStreamGetCtx(stream, &mut owner))?;
             call!(cuStreamGetFlags(stream, &mut flags))?;
-            call!(cuStreamIsCapturing(stream, &mut capture))?;
         }
         if owner != context.raw() {
             return Err(Error::misuse(
@@ -136,14 +147,6 @@ impl Gpu {
                     context.choice
                 ),
                 "open the stream's device, and have the library make its streams in the primary context",
-            ));
-        }
-        if capture != raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-            return Err(Error::misuse(
-                CALL,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured by its owner",
-                "adopt it before or after the capture",
             ));
         }
         let is_blocking = flags & raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0;

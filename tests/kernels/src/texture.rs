@@ -370,14 +370,6 @@ pub fn fetch_gradients(
     }
 }
 
-/// Width, height and levels.
-#[kernel]
-pub fn ask_levels(image: MipmappedTexture<f32, Dim2>, mut out: PerThread<[[u32; 3]]>) {
-    if let Some(out) = out.mine() {
-        *out = [image.width(), image.height(), image.levels()];
-    }
-}
-
 /// Each texel of a level is the mean of four of the one before it.
 #[kernel]
 pub fn halve(from: Texture2d<f32>, to: Surface2d<f32>) {

@@ -20,19 +20,9 @@ enum Query {
     Width,
     Height,
     Depth,
-    Layers,
-    Levels,
-    Normalised,
 }
 
-const QUERIES: [Query; 6] = [
-    Query::Width,
-    Query::Height,
-    Query::Depth,
-    Query::Layers,
-    Query::Levels,
-    Query::Normalised,
-];
+const QUERIES: [Query; 3] = [Query::Width, Query::Height, Query::Depth];
 
 impl Encode for Query {
     fn encode(self) -> u32 {
@@ -45,22 +35,20 @@ impl Encode for Query {
 }
 
 impl Query {
-    /// Reads the modifier; `None` for questions that the simulator does not answer: the encodings of formats.
+    /// Reads the modifier; `None` for what a driver takes no module with, or finds no kernel of it that asks (13.0 on an H200): layers, levels,
+    /// encodings, samples, and whether coordinates are normalised.
     fn read(form: &FormReader<'_>) -> Option<Query> {
         Some(match form.slot("query")? {
             "width" => Query::Width,
             "height" => Query::Height,
             "depth" => Query::Depth,
-            "array_size" => Query::Layers,
-            "num_mipmap_levels" => Query::Levels,
-            "normalized_coords" => Query::Normalised,
             _ => return None,
         })
     }
 
     /// What is answered: 0 for an extent, or a level, that there is not.
-    fn answer(self, object: &Described, level: u32) -> u32 {
-        let Some(texels) = object.levels.get(level as usize) else {
+    fn answer(self, levels: &[Texels], level: u32) -> u32 {
+        let Some(texels) = levels.get(level as usize) else {
             return 0;
         };
         let extent = |axis: usize| match axis < texels.dimensions {
@@ -71,30 +59,19 @@ impl Query {
             Query::Width => extent(0),
             Query::Height => extent(1),
             Query::Depth => extent(2),
-            Query::Layers => texels.layers.unwrap_or(0),
-            Query::Levels => object.levels.len() as u32,
-            Query::Normalised => object.normalised.into(),
         }
     }
 }
 
-/// What is known of an object.
-pub(super) struct Described {
-    /// The texels of each level.
-    pub levels: Vec<Texels>,
-    /// Whether its coordinates are normalised.
-    pub normalised: bool,
-}
-
 /// The kind of object that is asked.
 pub(super) trait Asked: 'static {
-    /// The object of a number; `Err`: a fault was recorded.
+    /// The texels of each level of the object of a number; `Err`: a fault was recorded.
     fn look_up(
         warp: &mut Warp,
         cluster: &Cluster<'_>,
         lane: usize,
         number: u64,
-    ) -> Result<Described, Flow>;
+    ) -> Result<Vec<Texels>, Flow>;
 }
 
 operands! {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::elements::{register_width, value_type};
 use super::family::Family;
 use super::geometry::Geometry;
-use super::query::{self, Asked, Described};
+use super::query::{self, Asked};
 use crate::engine::access::texel::{self, Place};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -246,11 +246,8 @@ impl Asked for Surfaces {
         cluster: &Cluster<'_>,
         lane: usize,
         number: u64,
-    ) -> Result<Described, Flow> {
-        Ok(Described {
-            levels: vec![surface(warp, cluster, lane, number)?],
-            normalised: false,
-        })
+    ) -> Result<Vec<Texels>, Flow> {
+        Ok(vec![surface(warp, cluster, lane, number)?])
     }
 }
 

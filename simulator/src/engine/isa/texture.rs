@@ -2,7 +2,7 @@
 
 use super::family::Family;
 use super::geometry::Geometry;
-use super::query::{self, Asked, Described};
+use super::query::{self, Asked};
 use crate::engine::access::texel::{self, Place};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -293,12 +293,9 @@ impl Asked for Textures {
         cluster: &Cluster<'_>,
         lane: usize,
         number: u64,
-    ) -> Result<Described, Flow> {
+    ) -> Result<Vec<Texels>, Flow> {
         match cluster.grid.memory.texture(number) {
-            Ok(texture) => Ok(Described {
-                levels: texture.levels,
-                normalised: texture.sampler.normalised,
-            }),
+            Ok(texture) => Ok(texture.levels),
             Err(error) => Err(texel::no_object(warp, lane, "texture", number, error)),
         }
     }
