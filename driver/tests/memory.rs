@@ -379,6 +379,69 @@ fn hints_on_managed_memory_are_remembered_by_page() {
     ok!(cuStreamDestroy_v2(stream));
 }
 
+/// Since CUDA 12.2 a place is a location: the host as a whole, or a node of its memory.
+// covers: UM-27
+#[test]
+fn managed_memory_goes_to_nodes_of_the_host() {
+    gpu();
+    let memory: CUdeviceptr = get!(cuMemAllocManaged(4 << 20, 1));
+    let query = |attribute| -> c_int {
+        let mut answer = 0;
+        ok!(cuMemRangeGetAttribute(
+            (&raw mut answer).cast(),
+            4,
+            attribute,
+            memory,
+            4 << 20
+        ));
+        answer
+    };
+    let place = |type_, id| {
+        let mut location = CUmemLocation {
+            type_,
+            ..Default::default()
+        };
+        location.__bindgen_anon_1.id = id;
+        location
+    };
+    type Key = CUmem_range_attribute;
+    let node = CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    let preferred = || {
+        (
+            query(Key::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+            query(Key::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID),
+        )
+    };
+    assert_eq!(preferred().0, 0);
+    let advice = CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
+    ok!(cuMemAdvise_v2(memory, 4 << 20, advice, place(node, 0)));
+    assert_eq!(preferred(), (node.0 as c_int, 0));
+    let device = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    ok!(cuMemAdvise_v2(memory, 4 << 20, advice, place(device, 0)));
+    assert_eq!(preferred(), (device.0 as c_int, 0));
+    let accesses = CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY;
+    fails!(1, cuMemAdvise_v2(memory, 4 << 20, accesses, place(node, 0)));
+    let stream = stream();
+    ok!(cuMemPrefetchAsync_v2(
+        memory,
+        4 << 20,
+        place(node, 0),
+        0,
+        stream
+    ));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(
+        query(Key::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE),
+        node.0 as c_int
+    );
+    assert_eq!(
+        query(Key::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID),
+        0
+    );
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
 #[test]
 fn attaching_managed_memory_takes_all_of_it() {
     // covers: UM-38
