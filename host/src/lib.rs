@@ -85,12 +85,13 @@ pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
     DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
-    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead, HostWrite,
-    ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix,
-    MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions,
-    PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture,
-    TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HintedLocation, HostRead,
+    HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer,
+    MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory,
+    PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
+    PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
+    PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
+    UnifiedBuffer, UnifiedHints, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -117,9 +118,9 @@ pub mod prelude {
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
         DeviceChoice, DeviceGraph, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
         DeviceWrite, Dim3, Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer,
-        Location, MappedBuffer, Module, ModuleOptions, PerThreadStream, PinnedBuffer,
-        PitchedBuffer, Result, Stream, StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer,
-        UntypedKernel, Wait,
+        Location, MappedBuffer, Module, ModuleOptions, PerThreadStream, PinnedBuffer, PinnedSlice,
+        PinnedSliceMut, PitchedBuffer, Result, Stream, StreamFlag, StreamOptions, TypedKernel,
+        UnifiedBuffer, UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
         GraphHandle, In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix, OutSurface, OutVolume,
@@ -155,6 +156,8 @@ mod tests {
         shared::<DeviceSlice<'static, f32>>();
         shared::<DeviceSliceMut<'static, f32>>();
         shared::<PinnedBuffer<f32>>();
+        shared::<PinnedSlice<'_, f32>>();
+        shared::<PinnedSliceMut<'_, f32>>();
         shared::<MappedBuffer<f32>>();
         shared::<RegisteredBuffer<f32>>();
         shared::<WriteCombinedBuffer<f32>>();

@@ -11,7 +11,7 @@ use crate::gpu::open_device::check_same_device;
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
-use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
+use crate::memory::{DeviceRead, DeviceWrite, PinnedRead, PinnedWrite};
 use crate::order::access::AccessKind;
 use crate::order::memory_use::MemoryUse;
 
@@ -27,23 +27,23 @@ impl GraphBuilder<'_> {
     }
 
     /// Adds a copy from page-locked host memory, which is read at each launch.
-    pub fn copy_from_host<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
-        &mut self,
-        from: &PinnedBuffer<T>,
-        to: &mut D,
-    ) -> Result<Node> {
+    pub fn copy_from_host<S, D>(&mut self, from: &S, to: &mut D) -> Result<Node>
+    where
+        S: PinnedRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
         self.outside_of_bodies("a copy from host memory")?;
-        self.add_copy(from.memory.view(), to.raw_view())
+        self.add_copy(from.pinned_view().view, to.raw_view())
     }
 
     /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
-    pub fn copy_to_host<S: DeviceRead + ?Sized>(
-        &mut self,
-        from: &S,
-        to: &mut PinnedBuffer<S::Item>,
-    ) -> Result<Node> {
+    pub fn copy_to_host<S, D>(&mut self, from: &S, to: &mut D) -> Result<Node>
+    where
+        S: DeviceRead + ?Sized,
+        D: PinnedWrite<Item = S::Item> + ?Sized,
+    {
         self.outside_of_bodies("a copy to host memory")?;
-        self.add_copy(from.raw_view(), to.memory.view())
+        self.add_copy(from.raw_view(), to.pinned_view().view)
     }
 
     /// Adds a copy of `data`, the same at each launch.
