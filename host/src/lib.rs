@@ -83,15 +83,16 @@ pub use launch::{
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
-    Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
-    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
-    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HintedLocation, HostRead,
-    HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer,
-    MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory,
-    PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
-    PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
-    PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
-    UnifiedBuffer, UnifiedHints, VolumeMut, Wait, WriteCombinedBuffer,
+    Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory,
+    ExternalMemoryOptions, Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer,
+    HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location,
+    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, NormalisedTexel,
+    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
+    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
+    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
+    Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut, Wait,
+    WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -160,6 +161,7 @@ mod tests {
         shared::<PinnedSliceMut<'_, f32>>();
         shared::<MappedBuffer<f32>>();
         shared::<RegisteredBuffer<f32>>();
+        shared::<SharedAtomics<u32>>();
         shared::<WriteCombinedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();

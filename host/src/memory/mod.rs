@@ -15,6 +15,7 @@
 //! | [`ExternalMemory`] | another program interface's | | by buffers that are mapped of it |
 //! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
 //! | [`Arena`] | parts of any of these | | |
+//! | [`SharedAtomics`] | host, page-locked, or unified | at any time, atomically | by atomics of system scope |
 //! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
@@ -46,6 +47,7 @@ mod pitched_volume;
 mod pool;
 mod registered;
 mod released;
+mod shared_atomics;
 pub(crate) mod size;
 mod slice;
 mod unified;
@@ -79,6 +81,7 @@ pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };
 pub use registered::RegisteredBuffer;
+pub use shared_atomics::{SharedAtomics, SharedWord};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Attach, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
