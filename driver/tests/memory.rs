@@ -18,6 +18,56 @@ fn copies_there_and_back_keep_every_byte() {
     ok!(cuMemFree_v2(0));
 }
 
+/// A batch copies between host and device in one call, where the driver has it (CUDA 13.0).
+#[test]
+fn a_batch_of_copies() {
+    gpu();
+    let stream = stream();
+    let memory = upload(&[1_u32, 2, 3, 4]);
+    let other: CUdeviceptr = get!(cuMemAlloc_v2(16));
+    let host: *mut c_void = get!(cuMemHostAlloc(16, 0));
+    let mut to = [other, other + 8, host as CUdeviceptr];
+    let mut from = [memory + 8, memory, memory + 4];
+    let mut sizes = [8_usize, 8, 4];
+    let mut attributes = CUmemcpyAttributes {
+        srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+        ..Default::default()
+    };
+    let mut first = 0;
+    let mut batch = |count: usize, first: &mut usize, stream: CUstream| {
+        // SAFETY: the arrays have at least `count` values, whose memory is there.
+        unsafe {
+            cuMemcpyBatchAsync_v2(
+                to.as_mut_ptr(),
+                from.as_mut_ptr(),
+                sizes.as_mut_ptr(),
+                count,
+                &mut attributes,
+                first,
+                1,
+                stream,
+            )
+        }
+    };
+    let answer = batch(3, &mut first, stream);
+    if answer == CUresult::CUDA_ERROR_NOT_SUPPORTED {
+        println!("skipped: the driver has no batches");
+        return;
+    }
+    assert_eq!(answer, CUresult::CUDA_SUCCESS);
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(download::<u32>(other, 4), [3, 4, 1, 2]);
+    // SAFETY: 16 bytes of page-locked memory, and the stream was waited for.
+    assert_eq!(unsafe { host.cast::<u32>().read() }, 2);
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    assert_eq!(batch(3, &mut 1, stream), invalid);
+    assert_eq!(batch(3, &mut first, null_mut()), invalid);
+    ok!(cuMemFreeHost(host));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuMemFree_v2(other));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
 #[test]
 fn sizes_and_pointers_that_cannot_be_are_refused() {
     gpu();
