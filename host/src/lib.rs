@@ -83,7 +83,7 @@ pub use launch::{
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
-    Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead,
+    Attach, CombinedWrite, Coordinates, CopyBatch, DeviceBuffer, DevicePointer, DeviceRead,
     DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory,
     ExternalMemoryOptions, Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer,
     HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location,

@@ -29,6 +29,7 @@ mod array;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
+mod copy_batch;
 mod descriptor;
 mod exportable;
 mod external;
@@ -66,6 +67,7 @@ pub use array::{
     TextureOptions,
 };
 pub use buffer::DeviceBuffer;
+pub use copy_batch::CopyBatch;
 pub use external::{ExternalMemory, ExternalMemoryOptions};
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
