@@ -115,6 +115,9 @@ markers! {
     InRef;
     /// A view of `[T]` that the kernel writes through. Flat: pointer, length.
     Out;
+    /// `AtomicSlice<T, scope::System>`: words that the kernel uses by atomic operations of system scope alone, so that the host and other kernels may use
+    /// them so at the same time. Flat: pointer, length.
+    SystemAtomics;
     /// `Matrix<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
     InMatrix;
     /// A view of a matrix that the kernel writes through. Flat: pointer, rows, columns, stride in elements (each `u32`).

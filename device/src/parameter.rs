@@ -388,7 +388,7 @@ macro_rules! outputs {
         unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
             for for<'a> fn($view<'a, $argument $(, $scope)?>)
         {
-            type Marker = Out<T>;
+            type Marker = outputs!(@marker T $(, $scope)?);
             type Element = T;
             type First = *mut T;
             type Second = usize;
@@ -414,7 +414,7 @@ macro_rules! outputs {
         unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
             for for<'a> fn(AfterPrimary<$view<'a, $argument $(, $scope)?>>)
         {
-            type Marker = Awaited<Out<T>>;
+            type Marker = Awaited<outputs!(@marker T $(, $scope)?)>;
             type Element = T;
             type First = *mut T;
             type Second = usize;
@@ -438,6 +438,8 @@ macro_rules! outputs {
             }
         }
     )*};
+    (@marker $element:ty) => { Out<$element> };
+    (@marker $element:ty, $scope:ident) => { $scope::Marker<$element> };
     (@form $form:ty) => { $form };
     (@form $form:ty, $checked:ident) => { $checked<T, $form> };
 }

@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | [`constant!`](crate::constant) | `.const` (64 KiB a module) | reads | sets, between launches |
 //! | [`device_static!`](crate::device_static) | `.global` | reads; writes what allows it (atomics, [`Plain`]) | reads and sets |
-//! | [`managed_static!`](crate::managed_static) | `.global`, managed | as above | also through a pointer of its own |
+//! | [`managed_static!`](crate::managed_static) | `.global`, managed | as above | also, in unsafe code, at its address |
 //!
 //! Each module that the host loads has objects of its own, with the initial values. On the host the same items are
 //! ordinary statics, *other objects*: writing those does not reach the device; `module.global(...)` of the host library

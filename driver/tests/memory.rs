@@ -18,6 +18,56 @@ fn copies_there_and_back_keep_every_byte() {
     ok!(cuMemFree_v2(0));
 }
 
+/// A batch copies between host and device in one call, where the driver has it (CUDA 13.0).
+#[test]
+fn a_batch_of_copies() {
+    gpu();
+    let stream = stream();
+    let memory = upload(&[1_u32, 2, 3, 4]);
+    let other: CUdeviceptr = get!(cuMemAlloc_v2(16));
+    let host: *mut c_void = get!(cuMemHostAlloc(16, 0));
+    let mut to = [other, other + 8, host as CUdeviceptr];
+    let mut from = [memory + 8, memory, memory + 4];
+    let mut sizes = [8_usize, 8, 4];
+    let mut attributes = CUmemcpyAttributes {
+        srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+        ..Default::default()
+    };
+    let mut first = 0;
+    let mut batch = |count: usize, first: &mut usize, stream: CUstream| {
+        // SAFETY: the arrays have at least `count` values, whose memory is there.
+        unsafe {
+            cuMemcpyBatchAsync_v2(
+                to.as_mut_ptr(),
+                from.as_mut_ptr(),
+                sizes.as_mut_ptr(),
+                count,
+                &mut attributes,
+                first,
+                1,
+                stream,
+            )
+        }
+    };
+    let answer = batch(3, &mut first, stream);
+    if answer == CUresult::CUDA_ERROR_NOT_SUPPORTED {
+        println!("skipped: the driver has no batches");
+        return;
+    }
+    assert_eq!(answer, CUresult::CUDA_SUCCESS);
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(download::<u32>(other, 4), [3, 4, 1, 2]);
+    // SAFETY: 16 bytes of page-locked memory, and the stream was waited for.
+    assert_eq!(unsafe { host.cast::<u32>().read() }, 2);
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    assert_eq!(batch(3, &mut 1, stream), invalid);
+    assert_eq!(batch(3, &mut first, null_mut()), invalid);
+    ok!(cuMemFreeHost(host));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuMemFree_v2(other));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
 #[test]
 fn sizes_and_pointers_that_cannot_be_are_refused() {
     gpu();
@@ -375,6 +425,69 @@ fn hints_on_managed_memory_are_remembered_by_page() {
     let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));
     fails!(1, cuMemPrefetchAsync(plain, 4096, 0, stream));
     ok!(cuMemFree_v2(plain));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+/// Since CUDA 12.2 a place is a location: the host as a whole, or a node of its memory.
+// covers: UM-27
+#[test]
+fn managed_memory_goes_to_nodes_of_the_host() {
+    gpu();
+    let memory: CUdeviceptr = get!(cuMemAllocManaged(4 << 20, 1));
+    let query = |attribute| -> c_int {
+        let mut answer = 0;
+        ok!(cuMemRangeGetAttribute(
+            (&raw mut answer).cast(),
+            4,
+            attribute,
+            memory,
+            4 << 20
+        ));
+        answer
+    };
+    let place = |type_, id| {
+        let mut location = CUmemLocation {
+            type_,
+            ..Default::default()
+        };
+        location.__bindgen_anon_1.id = id;
+        location
+    };
+    type Key = CUmem_range_attribute;
+    let node = CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    let preferred = || {
+        (
+            query(Key::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE),
+            query(Key::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID),
+        )
+    };
+    assert_eq!(preferred().0, 0);
+    let advice = CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
+    ok!(cuMemAdvise_v2(memory, 4 << 20, advice, place(node, 0)));
+    assert_eq!(preferred(), (node.0 as c_int, 0));
+    let device = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    ok!(cuMemAdvise_v2(memory, 4 << 20, advice, place(device, 0)));
+    assert_eq!(preferred(), (device.0 as c_int, 0));
+    let accesses = CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY;
+    fails!(1, cuMemAdvise_v2(memory, 4 << 20, accesses, place(node, 0)));
+    let stream = stream();
+    ok!(cuMemPrefetchAsync_v2(
+        memory,
+        4 << 20,
+        place(node, 0),
+        0,
+        stream
+    ));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(
+        query(Key::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE),
+        node.0 as c_int
+    );
+    assert_eq!(
+        query(Key::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID),
+        0
+    );
     ok!(cuMemFree_v2(memory));
     ok!(cuStreamDestroy_v2(stream));
 }

@@ -87,15 +87,17 @@ pub use launch::{
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
-    Attach, CombinedWrite, Coordinates, Cube, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
-    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
-    Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, Gather2, GrowableBuffer,
-    HostRead, HostWrite, ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions,
-    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PhysicalMemory,
-    PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator,
-    PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
-    Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory,
+    ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, Gather2,
+    GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
+    LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess,
+    Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel,
+    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
+    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
+    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
+    Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut, Wait,
+    WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -123,9 +125,9 @@ pub mod prelude {
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
         DeviceChoice, DeviceGraph, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
         DeviceWrite, Dim3, Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer,
-        Location, MappedBuffer, Module, ModuleOptions, PerThreadStream, PinnedBuffer,
-        PitchedBuffer, Result, Stream, StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer,
-        UntypedKernel, Wait,
+        Location, MappedBuffer, Module, ModuleOptions, PerThreadStream, PinnedBuffer, PinnedSlice,
+        PinnedSliceMut, PitchedBuffer, Result, Stream, StreamFlag, StreamOptions, TypedKernel,
+        UnifiedBuffer, UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
         ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix,
@@ -164,8 +166,11 @@ mod tests {
         shared::<DeviceSlice<'static, f32>>();
         shared::<DeviceSliceMut<'static, f32>>();
         shared::<PinnedBuffer<f32>>();
+        shared::<PinnedSlice<'_, f32>>();
+        shared::<PinnedSliceMut<'_, f32>>();
         shared::<MappedBuffer<f32>>();
         shared::<RegisteredBuffer<f32>>();
+        shared::<SharedAtomics<u32>>();
         shared::<WriteCombinedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();

@@ -204,3 +204,84 @@ fn what_does_not_fit_is_named() -> Result<()> {
     }
     Ok(())
 }
+
+/// Parts of arrays of every shape are copied, and what lies beside them stays.
+// covers: MEM-06
+#[test]
+fn parts_of_arrays_are_copied() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let numbers: Vec<u32> = (0..60).collect();
+    let volume = Extent3 {
+        width: 5,
+        height: 4,
+        depth: 3,
+    };
+    let mut volume = stream.array(&numbers, volume)?;
+    let at = Extent3 {
+        width: 3,
+        height: 1,
+        depth: 1,
+    };
+    let size = Extent3 {
+        width: 2,
+        height: 2,
+        depth: 2,
+    };
+    let inside = |[x, y, z]: [usize; 3]| (3..5).contains(&x) && (1..3).contains(&y) && z >= 1;
+    let place = |index: usize| [index % 5, index / 5 % 4, index / 20];
+    let expected: Vec<u32> = (0..60)
+        .filter(|&i| inside(place(i)))
+        .map(|i| i as u32)
+        .collect();
+    assert_eq!(stream.download_array_region(&volume, at, size)?, expected);
+    let mut buffer = stream.zeroed::<u32>(8)?;
+    stream.copy_from_array_region(&volume, at, size, &mut buffer)?;
+    assert_eq!(stream.download(&buffer)?, expected);
+    stream.fill(&mut buffer, 100)?;
+    stream.copy_to_array_region(&buffer, &mut volume, at, size)?;
+    for (index, texel) in stream.download_array(&volume)?.into_iter().enumerate() {
+        let expected = if inside(place(index)) {
+            100
+        } else {
+            index as u32
+        };
+        assert_eq!(texel, expected, "{index}");
+    }
+
+    let layers = |layers| Layered2 {
+        width: 5,
+        height: 4,
+        layers,
+    };
+    let mut images = stream.array(&numbers, layers(3))?;
+    let second = Layered2 {
+        width: 0,
+        height: 0,
+        layers: 1,
+    };
+    assert_eq!(
+        stream.download_array_region(&images, second, layers(1))?,
+        numbers[20..40]
+    );
+    stream.upload_array_region(&[7; 20], &mut images, second, layers(1))?;
+    let texels = stream.download_array(&images)?;
+    assert_eq!(texels, [&numbers[..20], &[7; 20], &numbers[40..]].concat());
+
+    let error = stream.download_array_region(&images, second, layers(3));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("do not lie in an array"), "{error}");
+    for size in [layers(0), layers(usize::MAX)] {
+        assert!(
+            stream
+                .upload_array_region(&[], &mut images, second, size)
+                .is_err()
+        );
+    }
+    assert!(
+        stream
+            .upload_array_region(&[7; 19], &mut images, second, layers(1))
+            .is_err()
+    );
+    Ok(())
+}

@@ -116,6 +116,10 @@ fn a_process_without_the_pool() -> Result<()> {
     // SAFETY: it is refused, so there is nothing to read.
     let other = unsafe { pool.buffer::<u32>(&stream, PoolPointer::from_bytes([9; 64]), 1) };
     assert!(other.is_err());
+    // SAFETY: it is refused, so there is nothing to read.
+    let longer = unsafe { pool.buffer::<u32>(&stream, pointer, 1 << 20) };
+    let error = longer.unwrap_err().to_string();
+    assert!(error.contains("1048576 elements take"), "{error}");
     Ok(())
 }
 

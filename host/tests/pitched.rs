@@ -268,3 +268,41 @@ fn what_does_not_fit_is_named() -> Result<()> {
     }
     Ok(())
 }
+
+/// A matrix is filled, and what lies beside it stays, whatever the width of the value.
+// covers: MEM-18
+#[test]
+fn rectangles_are_filled() -> Result<()> {
+    fn filled<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
+        stream: &Stream,
+        background: T,
+        value: T,
+    ) -> Result<()> {
+        for (rows, columns) in [(1, 1), (5, 1), (1, 6), (5, 6), (7, 9), (0, 3), (3, 0)] {
+            let mut buffer = stream.filled(7 * 9, background)?;
+            let mut matrix = buffer.matrix_mut(7, 9)?;
+            let (first_row, first_column) = (7 - rows, 9 - columns);
+            let mut part = matrix.region_mut(first_row..7, first_column..9);
+            stream.fill_matrix(&mut part, value)?;
+            for (index, element) in stream.download(&buffer)?.into_iter().enumerate() {
+                let inside = index / 9 >= first_row && index % 9 >= first_column;
+                let expected = if inside { value } else { background };
+                assert_eq!(element, expected, "{rows} x {columns}: {index}");
+            }
+        }
+        Ok(())
+    }
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    filled(&stream, 1_u8, 2)?;
+    filled(&stream, 1_u16, 0x0203)?;
+    filled(&stream, 1.0_f32, 2.5)?;
+    filled(&stream, 1_u64, 0x0101_0101_0101_0101)?;
+    filled(&stream, 1.0_f64, 2.1)?;
+    filled(&stream, [1_u16; 3], [1, 2, 3])?;
+
+    let mut padded = stream.pitched_zeroed::<f32>(3, 5)?;
+    stream.fill_matrix(&mut padded.matrix_mut(), 1.5)?;
+    assert_eq!(stream.download_matrix(&padded.matrix())?, [1.5; 15]);
+    Ok(())
+}

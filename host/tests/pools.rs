@@ -98,12 +98,25 @@ fn a_pool_has_its_limit() -> Result<()> {
     let from_pool = stream.alloc_from(&pool)?;
     let error = from_pool.zeroed::<u8>(100 * MIB).unwrap_err();
     assert_eq!(error.code(), Some(Code::OUT_OF_MEMORY), "{error}");
+    let text = error.to_string();
+    let (asked, limit) = (100 * MIB, 64 * MIB);
+    assert!(
+        text.contains(&format!("{asked} bytes of a pool with `max_bytes` {limit}")),
+        "{text}"
+    );
     let first = from_pool.zeroed::<u8>(48 * MIB)?;
     assert!(from_pool.zeroed::<u8>(48 * MIB).is_err());
     // The stream is as good as before, and freed memory serves again.
     drop(first);
     let second = from_pool.filled::<u8>(48 * MIB, 3)?;
     assert_eq!(stream.download(&second.slice(..2))?, [3, 3]);
+    // The driver takes no bytes for no limit.
+    let nothing = gpu.pool(PoolOptions {
+        max_bytes: Some(0),
+        ..Default::default()
+    });
+    let error = nothing.unwrap_err().to_string();
+    assert!(error.contains("`max_bytes`"), "{error}");
     Ok(())
 }
 

@@ -371,6 +371,8 @@ macro_rules! for_each_newer_function {
             fn cuLibraryUnload(library: CUlibrary) -> CUresult;
             fn cuMemAdvise_v2(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation) -> CUresult;
             fn cuMemPrefetchAsync_v2(devPtr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, hStream: CUstream) -> CUresult;
+            fn cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize, hStream: CUstream) -> CUresult;
+            fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrsIdxs: *mut usize, numAttrs: usize, hStream: CUstream) -> CUresult;
             fn cuModuleEnumerateFunctions(functions: *mut CUfunction, numFunctions: c_uint, mod_: CUmodule) -> CUresult;
             fn cuModuleGetFunctionCount(count: *mut c_uint, mod_: CUmodule) -> CUresult;
             fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) -> CUresult;
@@ -642,8 +644,6 @@ macro_rules! for_each_foreign_symbol {
             cuMemcpyAtoD,
             cuMemcpyAtoH,
             cuMemcpyAtoHAsync,
-            cuMemcpyBatchAsync,
-            cuMemcpyBatchAsync_v2,
             cuMemcpyDtoA,
             cuMemcpyDtoD,
             cuMemcpyDtoDAsync,

@@ -30,6 +30,8 @@ pub const PINNED_SYMBOLS: &[PinnedSymbol] = &[
     PinnedSymbol::new("cuMemAdvise_v2", "cuMemAdvise", 12020),
     PinnedSymbol::new("cuMemPrefetchAsync", "cuMemPrefetchAsync", 8000),
     PinnedSymbol::new("cuMemPrefetchAsync_v2", "cuMemPrefetchAsync", 12020),
+    PinnedSymbol::new("cuMemcpyBatchAsync", "cuMemcpyBatchAsync", 12080),
+    PinnedSymbol::new("cuMemcpyBatchAsync_v2", "cuMemcpyBatchAsync", 13000),
     PinnedSymbol::new(
         "cuStreamBeginCaptureToGraph",
         "cuStreamBeginCaptureToGraph",

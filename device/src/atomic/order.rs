@@ -5,6 +5,8 @@ mod sealed {
 }
 use sealed::Sealed;
 
+use crate::launch::{Out, SystemAtomics};
+
 /// The PTX scope behind a [`Scope`].
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,11 @@ pub trait Scope: Sealed + Copy {
     note = "the whole grid reaches statics and buffers: `scope::Device` (the default of `Atomic<T>`) or `scope::System`",
     note = "words of one block or cluster are in its shared memory: `sync_atomic` of a `shared!` array"
 )]
-pub trait GridScope: Scope {}
+pub trait GridScope: Scope {
+    /// What an `AtomicSlice` of this scope is as a kernel's parameter.
+    #[doc(hidden)]
+    type Marker<T>;
+}
 
 /// A scope that holds every thread of a cluster: what shared memory seen by neighbour blocks needs.
 pub trait ClusterScope: Scope {}
@@ -82,8 +88,12 @@ scopes! {
 impl ClusterScope for scope::Cluster {}
 impl ClusterScope for scope::Device {}
 impl ClusterScope for scope::System {}
-impl GridScope for scope::Device {}
-impl GridScope for scope::System {}
+impl GridScope for scope::Device {
+    type Marker<T> = Out<T>;
+}
+impl GridScope for scope::System {
+    type Marker<T> = SystemAtomics<T>;
+}
 
 /// The ordering semantics behind an order.
 #[doc(hidden)]

@@ -7,7 +7,8 @@ use core::ops::Deref;
 
 /// A buffer in global memory that every thread may use, through atomic operations: a slice of [`Atomic`] words.
 ///
-/// As a kernel parameter it takes `&mut DeviceBuffer<T>` on the host. The scope is `Device` (or `System`): a narrower one
+/// As a kernel parameter it takes `&mut DeviceBuffer<T>` on the host; of scope `System` also `&SharedAtomics<T>`, which the host uses at the
+/// same time. The scope is `Device` (or `System`): a narrower one
 /// would be a data race between blocks.
 ///
 /// ```no_run

@@ -102,4 +102,5 @@ attributes! {
     126 MEM_SYNC_DOMAIN_COUNT "Memory synchronisation domains.";
     128 HANDLE_TYPE_FABRIC_SUPPORTED "Whether memory can be exported to other nodes.";
     132 MULTICAST_SUPPORTED "Whether multicast memory exists.";
+    134 HOST_NUMA_ID "The NUMA node of the host that is nearest to the device, or -1.";
 }

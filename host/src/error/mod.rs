@@ -148,13 +148,29 @@ impl Error {
 
     /// Says in the error what was being done.
     pub(crate) fn while_doing(mut self, context: impl FnOnce() -> String) -> Error {
-        let known = match &mut self {
-            Error::Driver(error) => &mut error.context,
-            Error::Fault(fault) => &mut fault.context,
-            _ => return self,
-        };
-        known.get_or_insert_with(context);
+        if let Some(known) = self.context_mut() {
+            known.get_or_insert_with(context);
+        }
         self
+    }
+
+    /// Adds to what was being done.
+    pub(crate) fn and_doing(mut self, more: impl FnOnce() -> String) -> Error {
+        if let Some(known) = self.context_mut() {
+            *known = Some(match known.take() {
+                Some(known) => format!("{known} {}", more()),
+                None => more(),
+            });
+        }
+        self
+    }
+
+    fn context_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Error::Driver(error) => Some(&mut error.context),
+            Error::Fault(fault) => Some(&mut fault.context),
+            _ => None,
+        }
     }
 
     #[cold]

@@ -17,8 +17,9 @@ use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
 use crate::memory::{
-    Array, ArrayExtents, DeviceRead, DeviceWrite, Matrix, MatrixMut, PinnedBuffer, Shape, Texel,
-    TexelSide, check_length, check_same_extents, check_same_shape, texel_copy,
+    Array, ArrayExtents, DeviceRead, DeviceWrite, Matrix, MatrixMut, PinnedBuffer, PinnedRead,
+    PinnedWrite, Shape, Texel, TexelSide, check_length, check_same_extents, check_same_shape,
+    texel_copy,
 };
 use crate::order::access::AccessKind;
 use crate::order::memory_use::MemoryUse;
@@ -35,23 +36,23 @@ impl GraphBuilder<'_> {
     }
 
     /// Adds a copy from page-locked host memory, which is read at each launch.
-    pub fn copy_from_host<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
-        &mut self,
-        from: &PinnedBuffer<T>,
-        to: &mut D,
-    ) -> Result<CopyNode> {
+    pub fn copy_from_host<S, D>(&mut self, from: &S, to: &mut D) -> Result<CopyNode>
+    where
+        S: PinnedRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
         self.outside_of_bodies("a copy from host memory")?;
-        self.add_linear_copy(from.memory.view(), to.raw_view())
+        self.add_linear_copy(from.pinned_view().view, to.raw_view())
     }
 
     /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
-    pub fn copy_to_host<S: DeviceRead + ?Sized>(
-        &mut self,
-        from: &S,
-        to: &mut PinnedBuffer<S::Item>,
-    ) -> Result<CopyNode> {
+    pub fn copy_to_host<S, D>(&mut self, from: &S, to: &mut D) -> Result<CopyNode>
+    where
+        S: DeviceRead + ?Sized,
+        D: PinnedWrite<Item = S::Item> + ?Sized,
+    {
         self.outside_of_bodies("a copy to host memory")?;
-        self.add_linear_copy(from.raw_view(), to.memory.view())
+        self.add_linear_copy(from.raw_view(), to.pinned_view().view)
     }
 
     /// Adds a copy of `data`, the same at each launch.
@@ -144,7 +145,7 @@ impl GraphBuilder<'_> {
     ) -> Result<CopyNode> {
         self.outside_of_bodies("a copy of an array")?;
         check_same_extents(from, to)?;
-        let copy = texel_copy::<T, D>(to.extents(), from.side(), to.side());
+        let copy = texel_copy::<T>(to.extents().driver(), from.side([0; 3]), to.side([0; 3]));
         self.add_copy(PlannedCopy::of_texels(from.view(), to.view(), copy))
     }
 
@@ -163,7 +164,11 @@ impl GraphBuilder<'_> {
         if source.len != to.len() {
             return Err(length_mismatch(COPY, source.len, to.len()));
         }
-        let copy = texel_copy::<T, D>(to.extents(), TexelSide::of(source), to.side());
+        let copy = texel_copy::<T>(
+            to.extents().driver(),
+            TexelSide::of(source),
+            to.side([0; 3]),
+        );
         self.add_copy(PlannedCopy::of_texels(source, to.view(), copy))
     }
 
@@ -182,7 +187,11 @@ impl GraphBuilder<'_> {
         if target.len != from.len() {
             return Err(length_mismatch(COPY, from.len(), target.len));
         }
-        let copy = texel_copy::<T, D>(from.extents(), from.side(), TexelSide::of(target));
+        let copy = texel_copy::<T>(
+            from.extents().driver(),
+            from.side([0; 3]),
+            TexelSide::of(target),
+        );
         self.add_copy(PlannedCopy::of_texels(from.view(), target, copy))
     }
 

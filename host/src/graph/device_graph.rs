@@ -15,7 +15,7 @@ use crate::driver_call::call;
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{Argument, Packer};
-use crate::order::access::{AccessKind, ViewScope};
+use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::history::OrderedMemory;
 use crate::order::launchable_graph::{LaunchableGraph, Turn};
 use crate::order::memory_use::MemoryUse;
@@ -162,7 +162,7 @@ impl DeviceGraph {
             let history = self.turn.history();
             if history.is_open_to_host()
                 || history
-                    .before_host_access(&guard, AccessKind::Read)?
+                    .before_host_access(&guard, &Access::to_everything(AccessKind::Read))?
                     .is_none()
             {
                 return Err(Error::Busy(Box::new(Busy {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use warpsmith_device::launch::{
     Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
-    SurfaceObject, TextureObject, Value,
+    SurfaceObject, SystemAtomics, TextureObject, Value,
 };
 use warpsmith_device::panic::KERNEL_BITS;
 use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
@@ -23,8 +23,8 @@ use crate::memory::view::RawView;
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
     GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture,
-    PitchedTexture, RegisteredBuffer, Shape, Surface, Texel, Texture, UnifiedBuffer, VolumeMut,
-    WriteCombinedBuffer,
+    PitchedTexture, RegisteredBuffer, Shape, SharedAtomics, SharedWord, Surface, Texel, Texture,
+    UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::launchable_graph::LaunchableGraph;
@@ -339,6 +339,13 @@ macro_rules! writable {
             }
         }
 
+        impl<T: Pod> Argument<SystemAtomics<T>> for $argument {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.slice(self.raw_view(), AccessKind::Write);
+            }
+        }
+
         impl<T: Pod> Argument<RawPtr<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
@@ -370,6 +377,14 @@ writable!(
     &mut RegisteredBuffer<T>,
     &mut AnyBuffer<T>
 );
+
+impl<W: SharedWord> Argument<SystemAtomics<W>> for &SharedAtomics<W> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        // Kernels write the words beside each other, which is what reads need: no order, and memory that is kept.
+        packer.slice(self.view(), AccessKind::Read);
+    }
+}
 
 macro_rules! pointers {
     ($($marker:ident),*) => {$(

@@ -17,7 +17,7 @@ use crate::driver_call::{call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
-use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::access::{Access, ViewScope};
 use crate::order::graph_memory::GraphMemory;
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
@@ -131,6 +131,15 @@ impl Allocation {
     /// Managed memory, zeroed by the device.
     // covers: UM-05
     pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<HostAllocation> {
+        let memory = Allocation::managed_uninit(gpu, bytes)?;
+        Allocation::zero(&gpu.inner, memory.allocation.base(), bytes)?;
+        // The wait makes the zeros visible to all streams and to the host.
+        gpu.inner.context().wait_for_service_stream()?;
+        Ok(memory)
+    }
+
+    /// Managed memory that nobody has touched. Uninitialised.
+    pub(super) fn managed_uninit(gpu: &Gpu, bytes: usize) -> Result<HostAllocation> {
         let gpu = &gpu.inner;
         if !gpu.limits().managed {
             return Err(Error::unsupported(
@@ -157,9 +166,6 @@ impl Allocation {
         if !gpu.limits().concurrent_managed {
             gpu.order().launch_gate.require_host_access_check();
         }
-        Allocation::zero(gpu, base, bytes)?;
-        // The wait makes the zeros visible to all streams and to the host.
-        gpu.context().wait_for_service_stream()?;
         Ok(HostAllocation {
             allocation,
             pointer: base as *mut u8,
@@ -428,9 +434,9 @@ impl Allocation {
         &self,
         guard: &OrderGuard<'_>,
         call: &'static str,
-        kind: AccessKind,
+        access: &Access,
     ) -> Result<()> {
-        if let Some(reach) = self.history.before_host_access(guard, kind)? {
+        if let Some(reach) = self.history.before_host_access(guard, access)? {
             // The memory may be what a kernel left that panicked.
             return self.gpu.panics().take_kernel_panics(&reach);
         }

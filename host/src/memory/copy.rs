@@ -11,7 +11,8 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::buffer::DeviceBuffer;
-use super::pinned::PinnedBuffer;
+use super::host_memory::HostView;
+use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::driver_call::call;
@@ -143,14 +144,21 @@ impl Stream {
         }
         let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
             // Wider than the driver's patterns and not a repetition of one: lay one element down by a copy, then double it.
-            return self.fill_by_doubling(to, &value);
+            return self.fill_by_doubling(to, to.bytes, &value, || Ok(()));
         };
         self.in_order(CALL, to.bytes, &[to.used_for(AccessKind::Write)], || {
             pattern.set(to, self.handle.stream_ref())
         })
     }
 
-    fn fill_by_doubling<T: Pod>(&self, to: RawView<'_>, value: &T) -> Result<()> {
+    /// Fills the first `filled` bytes of the view, at least one element, and enqueues what else writes it.
+    pub(super) fn fill_by_doubling<T: Pod>(
+        &self,
+        to: RawView<'_>,
+        filled: usize,
+        value: &T,
+        enqueue_rest: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         self.handle.refuse_capture(CALL)?;
         self.in_order(
@@ -159,7 +167,7 @@ impl Stream {
             &[to.used_for(AccessKind::Write)],
             || {
                 let bytes = bytemuck::bytes_of(value);
-                // SAFETY: the view has at least one element (`fill` returns for none), of `bytes.len()` bytes; `in_order` keeps it until
+                // SAFETY: the view has at least one element (the callers return for none), of `bytes.len()` bytes; `in_order` keeps it until
                 // its last use, and `value` is borrowed until the wait below.
                 unsafe {
                     call!(cuMemcpyHtoDAsync_v2(
@@ -170,10 +178,10 @@ impl Stream {
                     ))
                 }?;
                 let mut done = bytes.len();
-                while done < to.bytes {
-                    let next = done.min(to.bytes - done);
-                    // SAFETY: the source ends at `done`, where the destination starts, which ends at `to.bytes` at most; `in_order` keeps
-                    // the view until its last use.
+                while done < filled {
+                    let next = done.min(filled - done);
+                    // SAFETY: the source ends at `done`, where the destination starts, which ends at `filled` at most, within the view;
+                    // `in_order` keeps that until its last use.
                     unsafe {
                         call!(cuMemcpyDtoDAsync_v2(
                             to.address + done as u64,
@@ -184,7 +192,7 @@ impl Stream {
                     }?;
                     done += next;
                 }
-                Ok(())
+                enqueue_rest()
             },
         )?;
         self.wait_for_borrowed_host_memory()
@@ -196,13 +204,13 @@ impl Stream {
     ///
     /// The lengths differ.
     // covers: STREAM-05, STREAM-21
-    pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
-        &self,
-        from: &PinnedBuffer<T>,
-        to: &mut D,
-    ) -> Result<()> {
+    pub fn copy_from_host<S, D>(&self, from: &S, to: &mut D) -> Result<()>
+    where
+        S: PinnedRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        let (from, to) = (from.memory.view(), to.raw_view());
+        let (HostView { view: from, host }, to) = (from.pinned_view(), to.raw_view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
         }
@@ -215,7 +223,7 @@ impl Stream {
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     to.address,
-                    from.address as *const _,
+                    host.cast(),
                     to.bytes,
                     self.handle.raw()
                 ))
@@ -228,13 +236,13 @@ impl Stream {
     /// # Errors
     ///
     /// The lengths differ.
-    pub fn copy_to_host<S: DeviceRead + ?Sized>(
-        &self,
-        from: &S,
-        to: &mut PinnedBuffer<S::Item>,
-    ) -> Result<()> {
+    pub fn copy_to_host<S, D>(&self, from: &S, to: &mut D) -> Result<()>
+    where
+        S: DeviceRead + ?Sized,
+        D: PinnedWrite<Item = S::Item> + ?Sized,
+    {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        let (from, to) = (from.raw_view(), to.memory.view());
+        let (from, HostView { view: to, host }) = (from.raw_view(), to.pinned_view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
         }
@@ -246,7 +254,7 @@ impl Stream {
             // and `check_host_access` keeps the host from the destination meanwhile.
             unsafe {
                 call!(cuMemcpyDtoHAsync_v2(
-                    to.address as *mut _,
+                    host.cast(),
                     from.address,
                     to.bytes,
                     self.handle.raw()
@@ -357,6 +365,50 @@ impl Pattern {
             ])))
         } else {
             None
+        }
+    }
+
+    /// Enqueues the fill of `rows` rows of `bytes` bytes, which begin `pitch` bytes after each other from the view's start on.
+    ///
+    /// # Safety
+    ///
+    /// The rows lie in the view, `bytes` and `pitch` are multiples of the pattern's size, and the work is put in order as a write of the view.
+    pub(super) unsafe fn set_rows(
+        self,
+        to: RawView<'_>,
+        (rows, bytes, pitch): (usize, usize, usize),
+        stream: StreamRef<'_>,
+    ) -> Result<()> {
+        let (address, stream) = (to.address, stream.raw());
+        // SAFETY: the rows are the view's and aligned to the pattern by the caller's contract; `stream` says that the stream is alive.
+        unsafe {
+            match self {
+                Pattern::D8(value) => {
+                    call!(cuMemsetD2D8Async(
+                        address, pitch, value, bytes, rows, stream
+                    ))
+                }
+                Pattern::D16(value) => {
+                    call!(cuMemsetD2D16Async(
+                        address,
+                        pitch,
+                        value,
+                        bytes / 2,
+                        rows,
+                        stream
+                    ))
+                }
+                Pattern::D32(value) => {
+                    call!(cuMemsetD2D32Async(
+                        address,
+                        pitch,
+                        value,
+                        bytes / 4,
+                        rows,
+                        stream
+                    ))
+                }
+            }
         }
     }
 

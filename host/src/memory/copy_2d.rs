@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`Stream::upload_matrix`] and its form with a stride | the host's data has been read |
 //! | [`Stream::download_matrix`], [`Stream::download_matrix_into`] | the data has arrived |
-//! | [`Stream::copy_matrix`] | at once |
+//! | [`Stream::copy_matrix`], [`Stream::fill_matrix`] | at once |
 //! | [`Stream::copy_matrix_from_host`], [`Stream::copy_matrix_to_host`] | at once; the page-locked memory is closed to the host until it is done |
 //!
 //! Each happens after the stream's earlier work. Source and destination have strides of their own; what lies between the rows is left as it is.
@@ -15,8 +15,10 @@ use std::ptr::null_mut;
 use bytemuck::Pod;
 use warpsmith_driver::raw::{CUDA_MEMCPY2D, CUmemorytype};
 
+use super::copy::Pattern;
+use super::host_memory::HostView;
 use super::matrix::{Matrix, MatrixMut, Shape};
-use super::pinned::PinnedBuffer;
+use super::pinned_slice::{PinnedRead, PinnedWrite};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::order::access::AccessKind;
@@ -157,13 +159,13 @@ impl Stream {
     /// The lengths differ.
     pub fn copy_matrix_from_host<T: Pod>(
         &self,
-        from: &PinnedBuffer<T>,
+        from: &(impl PinnedRead<Item = T> + ?Sized),
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        let (source, target) = (from.memory.view(), to.elements.view());
+        let (HostView { view: source, host }, target) = (from.pinned_view(), to.elements.view());
         check_length(source.len, to.shape)?;
         self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
-            let from = Rows::on_host(source.address as *mut T, to.columns());
+            let from = Rows::on_host(host, to.columns());
             // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from writing the source meanwhile.
             unsafe {
@@ -180,18 +182,78 @@ impl Stream {
     pub fn copy_matrix_to_host<T: Pod>(
         &self,
         from: &Matrix<'_, T>,
-        to: &mut PinnedBuffer<T>,
+        to: &mut (impl PinnedWrite<Item = T> + ?Sized),
     ) -> Result<()> {
-        let (source, target) = (from.elements.view(), to.memory.view());
+        let (source, HostView { view: target, host }) = (from.elements.view(), to.pinned_view());
         check_length(target.len, from.shape)?;
         self.copy_in_order(CALL, from.shape.bytes::<T>(), source, target, || {
-            let to = Rows::on_host(target.address as *mut T, from.columns());
+            let to = Rows::on_host(host, from.columns());
             // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from the destination meanwhile.
             unsafe {
                 self.copy_rows::<T>(from.shape, Rows::on_device(source.address, from.shape), to)
             }
         })
+    }
+
+    /// Sets every element of a matrix to `value`. What lies between the rows stays as it is. A value that is wider than 4 bytes, and not a
+    /// repetition of 1, 2 or 4, is copied from the host, and the stream is waited for.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let mut buffer = stream.zeroed::<u32>(9)?;
+    /// stream.fill_matrix(&mut buffer.matrix_mut(3, 3)?.region_mut(1..3, 0..2), 7)?;
+    /// assert_eq!(stream.download(&buffer)?, [0, 0, 0, 7, 7, 0, 7, 7, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong on the device before; or a wide value, and the stream is being captured.
+    // covers: MEM-18
+    pub fn fill_matrix<T: Pod>(&self, to: &mut MatrixMut<'_, T>, value: T) -> Result<()> {
+        let (shape, view) = (to.shape, to.elements.view());
+        let bytes = shape.bytes::<T>();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let row = shape.columns as usize * size_of::<T>();
+        let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
+            return self.fill_by_doubling(view, row, &value, || {
+                let mut done = 1;
+                while done < shape.rows {
+                    let part = Shape {
+                        rows: done.min(shape.rows - done),
+                        ..shape
+                    };
+                    let below = done as usize * shape.stride as usize * size_of::<T>();
+                    let from = Rows::on_device(view.address, shape);
+                    let to = Rows::on_device(view.address + below as u64, shape);
+                    // SAFETY: the source's rows end before row `done`, where the destination's begin, which end with the matrix at the
+                    // latest; `fill_by_doubling` keeps it until its last use.
+                    unsafe { self.copy_rows::<T>(part, from, to) }?;
+                    done += part.rows;
+                }
+                Ok(())
+            });
+        };
+        self.in_order(
+            "cuMemsetD2DAsync",
+            bytes,
+            &[view.used_for(AccessKind::Write)],
+            || {
+                let pitch = shape.stride as usize * size_of::<T>();
+                let rows = (shape.rows as usize, row, pitch);
+                // SAFETY: the rows are the matrix's, which lie in its elements; row and pitch are multiples of the element, and so of the
+                // pattern; `in_order` puts the work in order.
+                unsafe { pattern.set_rows(view, rows, self.handle.stream_ref()) }
+            },
+        )
     }
 
     /// Enqueues a copy of `shape`'s rows and columns.

@@ -3,16 +3,17 @@
 //! The guards are no locks that the device respects: they are given only when the device is done. A guard that is forgotten keeps
 //! nothing in flight (nothing was), and graphs that use the memory stay refused, which is safe.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, RangeBounds};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use super::allocation::{Allocation, Attachment, HostAllocation};
+use super::slice::narrow;
 use super::view::RawView;
 use crate::error::{Busy, Error, Result};
 use crate::gpu::open_device::DeviceState;
-use crate::order::access::AccessKind;
+use crate::order::access::{Access, AccessKind};
 use crate::order::history::OrderedMemory;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
@@ -59,32 +60,87 @@ impl<T: Pod> HostMemory<T> {
         RawView::whole::<T>(self.allocation.as_ref(), self.len)
     }
 
+    pub(crate) fn host_view(&self) -> HostView<'_> {
+        HostView {
+            view: self.view(),
+            host: self.pointer.cast(),
+        }
+    }
+
     pub(crate) fn read(&self, call: &'static str) -> Result<HostRead<'_, T>> {
-        let access = self
-            .allocation
-            .as_ref()
-            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Read))
-            .transpose()?;
-        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not write
-        // them any more, and no work that writes them starts while the guard lives: launches and copies need `&mut` of the
-        // buffer, which the guard borrows, and graphs are refused while the access is open.
-        let values = unsafe { std::slice::from_raw_parts(self.pointer, self.len) };
+        let access = Access::to_everything(AccessKind::Read);
+        // SAFETY: the view is the whole memory, of initialised `T` (the contract of `new`), and borrowed for as long as the guard.
+        unsafe { self.host_view().read(call, &access) }
+    }
+
+    pub(crate) fn write(&mut self, call: &'static str) -> Result<HostWrite<'_, T>> {
+        // SAFETY: as for `read`, and the borrow is exclusive.
+        unsafe { self.host_view().write(call, &Access::EVERYTHING) }
+    }
+}
+
+/// A range of host memory that the device can reach, and where the host sees it.
+#[derive(Clone, Copy)]
+pub struct HostView<'a> {
+    pub(crate) view: RawView<'a>,
+    /// Where the host sees the view's first byte.
+    pub(crate) host: *mut u8,
+}
+
+// SAFETY: a view is a borrow of an allocation, which is `Sync`, and addresses; who reaches the memory by them says why it may.
+unsafe impl Send for HostView<'_> {}
+// SAFETY: a shared reference gives copies of the view, for which the reason given for `Send` holds.
+unsafe impl Sync for HostView<'_> {}
+
+impl<'a> HostView<'a> {
+    /// The part of its elements, of `T`, that the range gives.
+    pub(super) fn narrow<T>(self, range: impl RangeBounds<usize>) -> HostView<'a> {
+        let view = narrow::<T>(self.view, range);
+        let offset = view.address - self.view.address;
+        HostView {
+            view,
+            // At most the view's size, so that it stays within the memory.
+            host: self.host.wrapping_add(offset as usize),
+        }
+    }
+
+    /// Opens the view's elements for reading. `access` is what the host does, which covers the view's bytes.
+    ///
+    /// # Safety
+    ///
+    /// The view is of `T`, all initialised, and whoever calls holds a borrow of the view's elements for `'a`, so that meanwhile nothing safe
+    /// writes them: neither the host nor work that begins.
+    pub(super) unsafe fn read<T: Pod>(
+        self,
+        call: &'static str,
+        access: &Access,
+    ) -> Result<HostRead<'a, T>> {
+        let access = HostAccess::begin(self.view, call, access)?;
+        // SAFETY: there are `len` initialised values at `host` (the caller's contract). `HostAccess::begin` saw that the device does not
+        // write them any more, and no work that writes them starts while the guard lives: launches and copies need an exclusive
+        // borrow of what the guard borrows, and graphs are refused while the access is open.
+        let values = unsafe { std::slice::from_raw_parts(self.host.cast(), self.view.len) };
         Ok(HostRead {
             values,
             _access: access,
         })
     }
 
-    pub(crate) fn write(&mut self, call: &'static str) -> Result<HostWrite<'_, T>> {
-        let access = self
-            .allocation
-            .as_ref()
-            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Write))
-            .transpose()?;
-        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not use
-        // them any more, and no work that uses them starts while the guard lives: launches and copies need a borrow of the
-        // buffer, which the guard has exclusively, and graphs are refused while the access is open.
-        let values = unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) };
+    /// Opens the view's elements for writing, as [`read`](Self::read) does for reading.
+    ///
+    /// # Safety
+    ///
+    /// As for `read`, and the borrow is exclusive.
+    pub(super) unsafe fn write<T: Pod>(
+        self,
+        call: &'static str,
+        access: &Access,
+    ) -> Result<HostWrite<'a, T>> {
+        let access = HostAccess::begin(self.view, call, access)?;
+        // SAFETY: there are `len` initialised values at `host` (the caller's contract). `HostAccess::begin` saw that the device does not
+        // use them any more, and no work that uses them starts while the guard lives: launches and copies need a borrow of what the
+        // guard has exclusively, and graphs are refused while the access is open.
+        let values = unsafe { std::slice::from_raw_parts_mut(self.host.cast(), self.view.len) };
         Ok(HostWrite {
             values,
             _access: access,
@@ -153,14 +209,14 @@ impl KeptOut {
 }
 
 impl HostAccess {
-    fn begin(
-        allocation: &Arc<Allocation>,
-        call: &'static str,
-        kind: AccessKind,
-    ) -> Result<HostAccess> {
+    /// `None` where there is no memory.
+    fn begin(view: RawView<'_>, call: &'static str, access: &Access) -> Result<Option<HostAccess>> {
+        let Some(allocation) = view.allocation else {
+            return Ok(None);
+        };
         let gpu = &allocation.gpu;
         let guard = gpu.lock_order();
-        allocation.check_host_access(&guard, call, kind)?;
+        allocation.check_host_access(&guard, call, access)?;
         let kept_out = KeptOut::by(allocation);
         // Before the question, so that no launch comes between.
         kept_out.open(gpu);
@@ -179,10 +235,10 @@ impl HostAccess {
             })));
         }
         allocation.history().open_host_access(&guard);
-        Ok(HostAccess {
+        Ok(Some(HostAccess {
             allocation: allocation.clone(),
             kept_out,
-        })
+        }))
     }
 }
 

@@ -15,6 +15,7 @@
 //! | [`ExternalMemory`] | another program interface's | | by buffers that are mapped of it |
 //! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
 //! | [`Arena`] | parts of any of these | | |
+//! | [`SharedAtomics`] | host, page-locked, or unified | at any time, atomically | by atomics of system scope |
 //! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
@@ -29,22 +30,26 @@ mod array;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
+mod copy_batch;
 mod descriptor;
 mod exportable;
 mod external;
 mod flag;
 mod foreign;
 mod freed_block;
+mod hints;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;
 mod peer;
 mod pinned;
+mod pinned_slice;
 mod pitched;
 mod pitched_volume;
 mod pool;
 mod registered;
 mod released;
+mod shared_atomics;
 pub(crate) mod size;
 mod slice;
 mod unified;
@@ -66,21 +71,25 @@ pub use array::{
 pub(crate) use array::{TexelSide, check_same_extents, texel_copy};
 pub use buffer::DeviceBuffer;
 pub(crate) use copy_2d::{check_length, check_same_shape};
+pub use copy_batch::CopyBatch;
 pub use external::{ExternalMemory, ExternalMemoryOptions};
 pub use flag::{FlagOperations, FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
+pub use hints::{Advice, HintedLocation, Location, UnifiedHints};
 pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};
 pub use pinned::{MappedBuffer, PinnedBuffer};
+pub use pinned_slice::{PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite};
 pub use pitched::PitchedBuffer;
 pub use pitched_volume::PitchedVolume;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };
 pub use registered::RegisteredBuffer;
+pub use shared_atomics::{SharedAtomics, SharedWord};
 pub use slice::{DeviceSlice, DeviceSliceMut};
-pub use unified::{Advice, Attach, Location, UnifiedBuffer};
+pub use unified::{Attach, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
 pub(crate) use virtual_memory::device_location;
 pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};

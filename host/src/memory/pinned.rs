@@ -5,8 +5,9 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::host_block::HostMapping;
 use super::host_memory::{HostMemory, HostRead, HostWrite};
+use super::pinned_slice::page_locked;
 use super::size::bytes_of;
-use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use super::view::{DeviceRead, DeviceWrite, RawView, sealed};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
@@ -135,15 +136,10 @@ macro_rules! host_side {
 }
 pub(super) use host_side;
 
-/// The device's side of mapped and unified memory.
+/// The device's side of mapped, registered and unified memory; `$eight` is that of `parts_on_device`.
 macro_rules! device_side {
-    ($name:ident) => {
-        impl<T: Pod> $name<T> {
-            /// The address on the device, for unsafe kernels and foreign libraries; 0 where it is empty.
-            pub fn as_device_ptr(&self) -> DevicePointer<T> {
-                DevicePointer::from_address(self.memory.view().address)
-            }
-        }
+    ($name:ident, $eight:literal) => {
+        $crate::memory::whole_buffer::parts_on_device!($name, $eight);
 
         impl<T: Pod> sealed::Sealed for $name<T> {}
 
@@ -162,4 +158,8 @@ pub(super) use device_side;
 
 host_side!(PinnedBuffer, "PinnedBuffer");
 host_side!(MappedBuffer, "MappedBuffer");
-device_side!(MappedBuffer);
+device_side!(MappedBuffer, "let mut buffer = gpu.mapped::<u32>(8)?;");
+page_locked!(MappedBuffer, pinned_slice, pinned_slice_mut);
+
+impl<T: Pod> sealed::Sealed for PinnedBuffer<T> {}
+page_locked!(PinnedBuffer, slice, slice_mut);

@@ -10,8 +10,9 @@ use super::allocation::Allocation;
 use super::host_block::HostBlock;
 use super::host_memory::{HostMemory, HostRead, HostWrite};
 use super::pinned::{device_side, host_side};
+use super::pinned_slice::page_locked;
 use super::size::bytes_of;
-use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use super::view::{DeviceRead, DeviceWrite, RawView, sealed};
 use crate::error::{Busy, Error, Result};
 use crate::gpu::Gpu;
 
@@ -105,4 +106,8 @@ impl<T: Pod> RegisteredBuffer<T> {
 }
 
 host_side!(RegisteredBuffer, "RegisteredBuffer");
-device_side!(RegisteredBuffer);
+device_side!(
+    RegisteredBuffer,
+    "let mut buffer = gpu.register(vec![0_u32; 8])?;"
+);
+page_locked!(RegisteredBuffer, pinned_slice, pinned_slice_mut);

@@ -34,7 +34,7 @@ pub struct DeviceSliceMut<'a, T: Pod> {
 }
 
 /// The part of `view` that the range gives.
-fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> RawView<'a> {
+pub(super) fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> RawView<'a> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&start) => start

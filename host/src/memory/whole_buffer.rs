@@ -1,21 +1,10 @@
-//! What a whole buffer of device memory gives: its parts, and itself as a matrix or a volume.
+//! What a whole buffer of memory that kernels reach gives: its parts, and itself as a matrix or a volume.
 
-/// The methods and traits that kinds of buffers have in common. The type has the fields `allocation: Option<Arc<Allocation>>`, of which it
-/// is the sole user, and `len: usize`, the elements at the allocation's start. `$eight` is Rust source that makes the `buffer` of eight
-/// `u32` of the examples, in `stream` of `gpu`.
-macro_rules! whole_buffer {
+/// The parts of a buffer, which is the sole user of the memory that its `raw_view` names. `$eight` is Rust source that makes the `buffer`
+/// of eight `u32` of the examples, in `stream` of `gpu`.
+macro_rules! parts_on_device {
     ($name:ident, $eight:literal) => {
         impl<T: bytemuck::Pod> $name<T> {
-            /// Elements.
-            pub fn len(&self) -> usize {
-                self.len
-            }
-
-            /// Whether it has no elements.
-            pub fn is_empty(&self) -> bool {
-                self.len == 0
-            }
-
             /// A part for reading.
             ///
             /// # Panics
@@ -149,11 +138,32 @@ macro_rules! whole_buffer {
                 self.slice_mut(..).volume_mut(depth, rows, columns)
             }
 
-            /// The address, for unsafe kernels and foreign libraries: the same as long as the buffer lives, and 0 where it has neither
-            /// memory nor reserved addresses.
+            /// The address on the device, for unsafe kernels and foreign libraries: the same as long as the buffer lives, and 0 where it has
+            /// neither memory nor reserved addresses.
             pub fn as_device_ptr(&self) -> $crate::memory::DevicePointer<T> {
                 let view = $crate::memory::DeviceRead::raw_view(self);
                 $crate::memory::DevicePointer::from_address(view.address)
+            }
+        }
+    };
+}
+pub(in crate::memory) use parts_on_device;
+
+/// The methods and traits that kinds of buffers have in common. The type has the fields `allocation: Option<Arc<Allocation>>`, of which it
+/// is the sole user, and `len: usize`, the elements at the allocation's start. `$eight` is that of `parts_on_device`.
+macro_rules! whole_buffer {
+    ($name:ident, $eight:literal) => {
+        $crate::memory::whole_buffer::parts_on_device!($name, $eight);
+
+        impl<T: bytemuck::Pod> $name<T> {
+            /// Elements.
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether it has no elements.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
             }
         }
 

@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::host_block::HostMapping;
 use super::host_memory::{HostMemory, HostWrite};
+use super::pinned_slice::page_locked;
 use super::size::bytes_of;
 use super::view::{DevicePointer, DeviceRead, RawView, sealed};
 use crate::error::Result;
@@ -134,6 +135,8 @@ impl<T: Pod> CombinedWrite<'_, T> {
         self.values.fill(value);
     }
 }
+
+page_locked!(read WriteCombinedBuffer);
 
 impl<T: Pod> sealed::Sealed for WriteCombinedBuffer<T> {}
 

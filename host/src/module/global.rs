@@ -9,7 +9,7 @@ use super::{Module, ModuleInner, Variable, not_found};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::memory::PinnedBuffer;
+use crate::memory::{DevicePointer, PinnedBuffer};
 use crate::order::access::AccessKind;
 use crate::panics::timeline::Reach;
 use crate::trace::track::Track;
@@ -91,6 +91,31 @@ impl<T: Pod> Global<T> {
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Its address, for unsafe kernels and foreign libraries: the same as long as the module is loaded. Of a `managed_static!` it is the
+    /// host's address, too, at which unsafe code may use it while no kernel does (on a device that cannot share managed memory, while none
+    /// runs at all). What is done by the address is put in no order.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let module = gpu.load(
+    ///     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .attribute(.managed) .align 4 .b8 total[4];",
+    /// )?;
+    /// let total = module.global::<u32>("total")?;
+    /// total.set(&1234)?;
+    /// let on_host = total.as_device_ptr().address() as *mut u32;
+    /// // SAFETY: the variable is managed and has one `u32`; no kernel runs, and the module lives to the end.
+    /// assert_eq!(unsafe { on_host.read() }, 1234);
+    /// # Ok(())
+    /// # }
+    /// ```
+    // covers: MEM-10
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_address(self.address)
     }
 
     /// Sets the only element.

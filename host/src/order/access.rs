@@ -23,6 +23,14 @@ impl Access {
         kind: AccessKind::Write,
     };
 
+    /// An access of this kind to all bytes.
+    pub(crate) const fn to_everything(kind: AccessKind) -> Access {
+        Access {
+            kind,
+            ..Access::EVERYTHING
+        }
+    }
+
     pub(crate) fn writes(&self) -> bool {
         self.kind == AccessKind::Write
     }

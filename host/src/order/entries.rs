@@ -37,16 +37,20 @@ impl<P> Entries<P> {
 impl<P: Clone + PartialEq> Entries<P> {
     /// The positions that an access at `position` must come after.
     pub(crate) fn before(&self, position: &P, access: &Access) -> Vec<P> {
-        let mut before: Vec<P> = Vec::new();
+        let mut before = self.conflicting(access);
+        before.retain(|earlier| earlier != position);
+        before
+    }
+
+    /// The positions of all accesses that conflict with this one.
+    pub(crate) fn conflicting(&self, access: &Access) -> Vec<P> {
+        let mut conflicting: Vec<P> = Vec::new();
         for earlier in &self.list {
-            if earlier.position != *position
-                && earlier.access.conflicts(access)
-                && !before.contains(&earlier.position)
-            {
-                before.push(earlier.position.clone());
+            if earlier.access.conflicts(access) && !conflicting.contains(&earlier.position) {
+                conflicting.push(earlier.position.clone());
             }
         }
-        before
+        conflicting
     }
 
     /// Notes an access that has been put in order.
@@ -115,10 +119,6 @@ impl<P: Clone + PartialEq> Entries<P> {
             .iter()
             .all(|entry| entry.position == *first)
             .then_some(first)
-    }
-
-    pub(crate) fn writes(&self) -> bool {
-        self.list.iter().any(|entry| entry.access.writes())
     }
 }
 

@@ -223,7 +223,8 @@ impl UseHistory {
         if !uses.left.is_told() {
             stream.timeline().follow(launch, &uses.left);
         }
-        uses.note(stream.timeline(), launch.number, access.kind);
+        // As what it stands for from here on: the writes, too, that it was put after, of which nothing else is known then.
+        uses.note(stream.timeline(), launch.number, ordered.kind);
         let Uses {
             entries,
             streams,
@@ -301,8 +302,8 @@ impl UseHistory {
         self.disown(guard);
     }
 
-    /// What an access of this kind by the host comes after, all of it done; `None` where the device may be doing something that conflicts.
-    /// Where it is not and the host writes, the uses so far are forgotten.
+    /// What an access by the host comes after, all of it done; `None` where the device may be doing something that conflicts. Where it is
+    /// not and the host writes everything, the uses so far are forgotten.
     ///
     /// # Errors
     ///
@@ -310,24 +311,21 @@ impl UseHistory {
     pub(crate) fn before_host_access(
         &self,
         guard: &OrderGuard<'_>,
-        kind: AccessKind,
+        access: &Access,
     ) -> Result<Option<Reach>> {
         let mut uses = lock(&self.uses);
         self.note_what_owner_wrote(&mut uses);
         // An owner's uses have no numbers: only its stream can say that they are done.
         let is_numbered = self.owner.load(Ordering::Relaxed) == NOBODY;
         let mut reach = uses.left.clone();
-        if kind == AccessKind::Read && !uses.entries.writes() {
-            return Ok(Some(reach));
-        }
-        for position in uses.entries.positions() {
+        for position in uses.entries.conflicting(access) {
             reach.merge(&uses.reach(&position));
-            let is_past = is_numbered && uses.is_past(&position, kind);
+            let is_past = is_numbered && uses.is_past(&position, access.kind);
             if !is_past && !position.is_done(guard)? {
                 return Ok(None);
             }
         }
-        if kind == AccessKind::Write {
+        if *access == Access::EVERYTHING {
             uses.entries.clear();
             uses.streams.clear();
             uses.left = Reach::default();

@@ -95,6 +95,25 @@ driver_calls! {
         later(hStream, || Transfer::array_row(Memory(dstHost as usize, HOST), Array(srcArray, srcOffset), ByteCount))?;
     }
 
+    Ready fn cuMemcpyBatchAsync(
+        dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize, hStream: CUstream,
+    ) {
+        let mut failed = usize::MAX;
+        let done = batch((dsts, srcs, sizes, count), (attrs, attrsIdxs, numAttrs), hStream, &mut failed);
+        if done.is_err() && !failIdx.is_null() {
+            failIdx.write(failed);
+        }
+        done?;
+    }
+
+    Ready fn cuMemcpyBatchAsync_v2(
+        dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes,
+        attrsIdxs: *mut usize, numAttrs: usize, hStream: CUstream,
+    ) {
+        batch((dsts, srcs, sizes, count), (attrs, attrsIdxs, numAttrs), hStream, &mut 0)?;
+    }
+
     Ready fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) {
         now(|| Transfer::three_dimensional(parameters(pCopy)?))?;
     }
@@ -152,6 +171,51 @@ fn report_foreign_context(stream: &Stream, transfer: &Transfer) {
             "make the stream's context current (cuCtxSetCurrent), or name both contexts (cuMemcpyPeerAsync)",
         );
     }
+}
+
+/// Copies in no order among each other, for which any will do. `failed` gets the number of the copy that cannot be.
+///
+/// # Safety
+///
+/// The arrays that are not null are valid for `count` values each, those of the attributes for their number.
+unsafe fn batch(
+    (to, from, sizes, count): (*const CUdeviceptr, *const CUdeviceptr, *const usize, usize),
+    (attributes, firsts, attribute_count): (*const CUmemcpyAttributes, *const usize, usize),
+    stream: CUstream,
+    failed: &mut usize,
+) -> Result {
+    let found = streams::find(stream)?;
+    if found.capture.is_capturing() {
+        return Err(code::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    let is_missing = to.is_null() || from.is_null() || sizes.is_null();
+    let lacks_attributes = attributes.is_null() || firsts.is_null() || attribute_count == 0;
+    if found.is_legacy() || is_missing || count == 0 || lacks_attributes {
+        return Err(code::INVALID_VALUE);
+    }
+    // The copies that each of the attributes is for follow each other, from the first on.
+    let mut expected = 0..1;
+    for index in 0..attribute_count {
+        // SAFETY: both arrays are valid for so many values by the caller's contract.
+        let (first, attributes) = unsafe { (*firsts.add(index), *attributes.add(index)) };
+        let order = attributes.srcAccessOrder.0;
+        if !expected.contains(&first) || !(1..=3).contains(&order) || attributes.flags > 1 {
+            return Err(code::INVALID_VALUE);
+        }
+        expected = first + 1..count;
+    }
+    let transfers = (0..count).map(|index| {
+        *failed = index;
+        // SAFETY: the arrays are valid for `count` values by the caller's contract.
+        let (to, from, bytes) = unsafe { (*to.add(index), *from.add(index), *sizes.add(index)) };
+        Transfer::linear(to as usize, UNIFIED, from as usize, UNIFIED, bytes)
+    });
+    // All of them, before the first is enqueued.
+    let transfers = transfers.collect::<Result<Vec<_>>>()?;
+    *failed = usize::MAX;
+    transfers
+        .into_iter()
+        .try_for_each(|transfer| later(stream, || Ok(transfer)))
 }
 
 fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Result {

@@ -5,12 +5,12 @@ use super::entry::*;
 use crate::context::current;
 use crate::graph;
 use crate::memory::attachment::{self, Attachment};
-use crate::memory::hints::{ManagedRange, names_device};
+use crate::memory::hints::{ManagedRange, Place, names_place};
 use crate::streams::{self, Operation, Stream};
 
 driver_calls! {
     Ready fn cuMemPrefetchAsync(devPtr: CUdeviceptr, count: usize, dstDevice: CUdevice, hStream: CUstream) {
-        prefetch(devPtr as usize, count, dstDevice, hStream)?;
+        prefetch(devPtr as usize, count, place_of(dstDevice)?, hStream)?;
     }
 
     Ready fn cuMemPrefetchAsync_v2(
@@ -19,16 +19,17 @@ driver_calls! {
         if flags != 0 {
             return Err(code::INVALID_VALUE);
         }
-        prefetch(devPtr as usize, count, location_of(location)?, hStream)?;
+        prefetch(devPtr as usize, count, place_at(location)?, hStream)?;
     }
 
     Ready fn cuMemAdvise(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice) {
-        advise(devPtr as usize, count, advice, device)?;
+        let place = || place_of(device);
+        advise(devPtr as usize, count, advice, place)?;
     }
 
     Ready fn cuMemAdvise_v2(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation) {
-        let device = if names_device(advice) { location_of(location)? } else { CU_DEVICE_CPU };
-        advise(devPtr as usize, count, advice, device)?;
+        let place = || place_at(location);
+        advise(devPtr as usize, count, advice, place)?;
     }
 
     Ready fn cuMemRangeGetAttribute(
@@ -50,42 +51,53 @@ driver_calls! {
     }
 }
 
-/// The device of a location, or the CPU.
-fn location_of(location: CUmemLocation) -> Result<CUdevice> {
+/// The nodes of the host's memory: what `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID` tells is the only one.
+const HOST_NODES: i32 = 1;
+
+fn place_at(location: CUmemLocation) -> Result<Place> {
+    // SAFETY: every bit pattern of the union's integer is valid.
+    let number = unsafe { location.__bindgen_anon_1.id };
     match location.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
-            // SAFETY: every bit pattern of the union's integer is valid.
-            Ok(unsafe { location.__bindgen_anon_1.id })
+            index(number).map(|_| Place::Device(number))
         }
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(CU_DEVICE_CPU),
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
-        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(CU_DEVICE_CPU),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(Place::Host),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA if (0..HOST_NODES).contains(&number) => {
+            Ok(Place::HostNode(number))
+        }
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(Place::HostNode(0)),
         _ => Err(code::INVALID_VALUE),
     }
 }
 
-fn check_device(device: CUdevice) -> Result {
+fn place_of(device: CUdevice) -> Result<Place> {
     if device == CU_DEVICE_CPU {
-        Ok(())
+        Ok(Place::Host)
     } else {
-        index(device).map(drop)
+        index(device).map(|_| Place::Device(device))
     }
 }
 
-fn prefetch(address: usize, bytes: usize, device: CUdevice, stream: CUstream) -> Result {
+fn prefetch(address: usize, bytes: usize, to: Place, stream: CUstream) -> Result {
     let stream = streams::find(stream)?;
-    check_device(device)?;
-    ManagedRange::of(address, bytes)?.prefetch(device);
+    ManagedRange::of(address, bytes)?.prefetch(to);
     graph::perform(&stream, Operation::Empty).map(drop)
 }
 
-fn advise(address: usize, bytes: usize, advice: CUmem_advise, device: CUdevice) -> Result {
+fn advise(
+    address: usize,
+    bytes: usize,
+    advice: CUmem_advise,
+    place: impl FnOnce() -> Result<Place>,
+) -> Result {
     current()?;
     let range = ManagedRange::of(address, bytes)?;
-    if names_device(advice) {
-        check_device(device)?;
-    }
-    range.advise(advice, device)
+    let place = if names_place(advice) {
+        place()?
+    } else {
+        Place::Host
+    };
+    range.advise(advice, place)
 }
 
 /// # Safety

@@ -10,19 +10,48 @@ use super::space::Memory;
 use crate::error::{Result, code};
 use crate::sync::lock;
 use warpsmith_abi::{
-    CU_DEVICE_INVALID, CUdevice, CUmem_advise as Advice, CUmem_range_attribute as RangeAttribute,
+    CU_DEVICE_CPU, CU_DEVICE_INVALID, CUdevice, CUmem_advise as Advice,
+    CUmem_range_attribute as RangeAttribute, CUmemLocationType as LocationType,
 };
 
 /// Bytes for which hints are kept together.
 const PAGE: usize = 4096;
 
+/// Where a page may be wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Device(CUdevice),
+    Host,
+    /// A node of the host's memory.
+    HostNode(i32),
+}
+
+impl Place {
+    /// As a number of a device, for what knows no nodes.
+    fn device(self) -> CUdevice {
+        match self {
+            Place::Device(device) => device,
+            Place::Host | Place::HostNode(_) => CU_DEVICE_CPU,
+        }
+    }
+
+    /// As a location's type and number; the host has none.
+    fn location(self) -> (LocationType, i32) {
+        match self {
+            Place::Device(device) => (LocationType::CU_MEM_LOCATION_TYPE_DEVICE, device),
+            Place::Host => (LocationType::CU_MEM_LOCATION_TYPE_HOST, 0),
+            Place::HostNode(node) => (LocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA, node),
+        }
+    }
+}
+
 /// What was said about one page.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Hints {
     read_mostly: bool,
-    preferred: Option<CUdevice>,
-    accessed_by: Vec<CUdevice>,
-    prefetched: Option<CUdevice>,
+    preferred: Option<Place>,
+    accessed_by: Vec<Place>,
+    prefetched: Option<Place>,
 }
 
 /// By page; pages of freed memory stay, as their addresses are not used again.
@@ -64,29 +93,40 @@ impl ManagedRange {
     }
 
     /// Remembers a prefetch.
-    pub(crate) fn prefetch(&self, to: CUdevice) {
+    pub(crate) fn prefetch(&self, to: Place) {
         let mut hints = lock(&HINTS);
         for page in self.pages() {
             hints.entry(page).or_default().prefetched = Some(to);
         }
     }
 
-    /// Remembers an advice; `device` counts where the advice names one ([`names_device`]).
-    pub(crate) fn advise(&self, advice: Advice, device: CUdevice) -> Result {
+    /// Remembers an advice; `place` counts where the advice names one ([`names_place`]).
+    ///
+    /// # Errors
+    ///
+    /// Invalid value if there is no such advice, or none of accesses from one node of the host.
+    pub(crate) fn advise(&self, advice: Advice, place: Place) -> Result {
+        let accesses = matches!(
+            advice,
+            Advice::CU_MEM_ADVISE_SET_ACCESSED_BY | Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY
+        );
+        if accesses && matches!(place, Place::HostNode(_)) {
+            return Err(code::INVALID_VALUE);
+        }
         let mut hints = lock(&HINTS);
         for page in self.pages() {
             let hints = hints.entry(page).or_default();
             match advice {
                 Advice::CU_MEM_ADVISE_SET_READ_MOSTLY => hints.read_mostly = true,
                 Advice::CU_MEM_ADVISE_UNSET_READ_MOSTLY => hints.read_mostly = false,
-                Advice::CU_MEM_ADVISE_SET_PREFERRED_LOCATION => hints.preferred = Some(device),
+                Advice::CU_MEM_ADVISE_SET_PREFERRED_LOCATION => hints.preferred = Some(place),
                 Advice::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => hints.preferred = None,
                 Advice::CU_MEM_ADVISE_SET_ACCESSED_BY => {
-                    hints.accessed_by.retain(|&other| other != device);
-                    hints.accessed_by.push(device);
+                    hints.accessed_by.retain(|&other| other != place);
+                    hints.accessed_by.push(place);
                 }
                 Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY => {
-                    hints.accessed_by.retain(|&other| other != device);
+                    hints.accessed_by.retain(|&other| other != place);
                 }
                 _ => return Err(code::INVALID_VALUE),
             }
@@ -101,25 +141,35 @@ impl ManagedRange {
             .pages()
             .map(|page| hints.get(&page).cloned().unwrap_or_default())
             .collect();
-        let uniform = |get: fn(&Hints) -> Option<CUdevice>| {
+        let uniform = |get: fn(&Hints) -> Option<Place>| {
             let first = get(&pages[0]);
-            first
-                .filter(|_| pages.iter().all(|hints| get(hints) == first))
-                .unwrap_or(CU_DEVICE_INVALID)
+            first.filter(|_| pages.iter().all(|hints| get(hints) == first))
         };
+        let device = |place: Option<Place>| vec![place.map_or(CU_DEVICE_INVALID, Place::device)];
+        let nowhere = (LocationType::CU_MEM_LOCATION_TYPE_INVALID, 0);
+        let location = |place: Option<Place>| place.map_or(nowhere, Place::location);
+        let kind = |place| vec![location(place).0.0 as i32];
+        let number = |place| vec![location(place).1];
+        let preferred = || uniform(|hints| hints.preferred);
+        let prefetched = || uniform(|hints| hints.prefetched);
         let mut answer = match attribute {
             RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => {
                 vec![i32::from(pages.iter().all(|hints| hints.read_mostly))]
             }
-            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => {
-                vec![uniform(|hints| hints.preferred)]
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => device(preferred()),
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => device(prefetched()),
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE => kind(preferred()),
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID => number(preferred()),
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE => {
+                kind(prefetched())
             }
-            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => {
-                vec![uniform(|hints| hints.prefetched)]
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID => {
+                number(prefetched())
             }
             RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => {
                 let mut list = pages[0].accessed_by.clone();
-                list.retain(|device| pages.iter().all(|hints| hints.accessed_by.contains(device)));
+                list.retain(|place| pages.iter().all(|hints| hints.accessed_by.contains(place)));
+                let mut list: Vec<_> = list.into_iter().map(Place::device).collect();
                 list.resize(count, CU_DEVICE_INVALID);
                 list
             }
@@ -130,8 +180,8 @@ impl ManagedRange {
     }
 }
 
-/// Whether an advice is about a device (or the CPU).
-pub(crate) fn names_device(advice: Advice) -> bool {
+/// Whether an advice is about a place.
+pub(crate) fn names_place(advice: Advice) -> bool {
     !matches!(
         advice,
         Advice::CU_MEM_ADVISE_SET_READ_MOSTLY

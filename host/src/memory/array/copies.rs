@@ -6,6 +6,8 @@
 //! | [`Stream::download_array`], [`Stream::download_array_into`] | the data has arrived |
 //! | [`Stream::array_zeroed`], [`Stream::copy_array`], [`Stream::copy_to_array`], [`Stream::copy_from_array`] | at once |
 //!
+//! The forms with `_region` copy a part of an array: a rectangle, a box, some of the layers.
+//!
 //! Each happens after the stream's earlier work. In buffers and on the host the texels lie without gaps: x runs fastest, then y, then depth
 //! or layer.
 
@@ -25,12 +27,63 @@ use crate::stream::Stream;
 
 const CALL: &str = "cuMemcpy3DAsync";
 
-/// One side of a copy, whose texels lie there without gaps.
+/// One side of a copy: memory, where the texels lie without gaps, or an array from some place on.
 #[derive(Clone, Copy)]
 pub(crate) enum TexelSide {
     Host(*mut c_void),
     Device(u64),
-    Array(CUarray),
+    Array(CUarray, [usize; 3]),
+}
+
+/// A part of an array: where it begins and how large it is, as x, y and depth or layer.
+#[derive(Clone, Copy)]
+struct Region {
+    at: [usize; 3],
+    size: [usize; 3],
+    texels: usize,
+}
+
+impl Region {
+    fn whole<T: Texel, D: ArrayExtents>(array: &Array<T, D>) -> Region {
+        Region {
+            at: [0; 3],
+            size: array.extents.driver(),
+            texels: array.len(),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// It has no texels, or does not lie in the array.
+    fn of<T: Texel, D: ArrayExtents>(array: &Array<T, D>, at: D, size: D) -> Result<Region> {
+        let (at_each, size_each) = (at.in_order(), size.in_order());
+        let mut axes = at_each.iter().zip(&size_each).zip(array.extents.in_order());
+        let lies_inside = axes.all(|((&at, &size), extent)| {
+            size > 0 && at.checked_add(size).is_some_and(|end| end <= extent)
+        });
+        // A cube's faces are no places of its extents.
+        let places = at.driver().into_iter().zip(size.driver());
+        let mut ends = places.zip(array.extents.driver());
+        let has_places = ends.all(|((at, size), extent): ((usize, usize), usize)| {
+            at.checked_add(size).is_some_and(|end| end <= extent)
+        });
+        match size.texels() {
+            Some(texels) if lies_inside && has_places => Ok(Region {
+                at: at.driver(),
+                size: size.driver(),
+                texels,
+            }),
+            _ => Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!(
+                    "{size:?} from {at:?} on do not lie in an array of {:?}",
+                    array.extents
+                ),
+                "each extent is at least 1 and ends within the array",
+            )),
+        }
+    }
 }
 
 impl Stream {
@@ -131,19 +184,62 @@ impl Stream {
         data: &[T],
         to: &mut Array<T, D>,
     ) -> Result<()> {
+        self.upload_texels(data, to, Region::whole(to))
+    }
+
+    /// Copies `data` to the part of an array that begins `at` these places and has this `size`. Waits until it has been read. Of layers,
+    /// `at` is the first one's number.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::Layered1;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let mut lines = stream.array_zeroed::<u8, _>(Layered1 { width: 3, layers: 4 })?;
+    /// let (second, line) = (Layered1 { width: 0, layers: 1 }, Layered1 { width: 3, layers: 1 });
+    /// stream.upload_array_region(&[1, 2, 3], &mut lines, second, line)?;
+    /// let end = Layered1 { width: 2, layers: 0 };
+    /// let column = stream.download_array_region(&lines, end, Layered1 { width: 1, layers: 4 })?;
+    /// assert_eq!(column, [0, 3, 0, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The part has no texels or does not lie in the array; or as [`upload_array`](Self::upload_array).
+    // covers: MEM-06
+    pub fn upload_array_region<T: Texel, D: ArrayExtents>(
+        &self,
+        data: &[T],
+        to: &mut Array<T, D>,
+        at: D,
+        size: D,
+    ) -> Result<()> {
+        self.upload_texels(data, to, Region::of(to, at, size)?)
+    }
+
+    fn upload_texels<T: Texel, D: ArrayExtents>(
+        &self,
+        data: &[T],
+        to: &Array<T, D>,
+        region: Region,
+    ) -> Result<()> {
         self.handle.refuse_capture(CALL)?;
-        if data.len() != to.len() {
-            return Err(length_mismatch(CALL, data.len(), to.len()));
+        if data.len() != region.texels {
+            return Err(length_mismatch(CALL, data.len(), region.texels));
         }
         self.in_order(
             CALL,
-            to.view().bytes,
+            size_of_val(data),
             &[to.view().used_for(AccessKind::Write)],
             || {
                 let from = TexelSide::Host(data.as_ptr().cast_mut().cast());
-                // SAFETY: the data has the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
+                // SAFETY: the data has the region's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
                 // until its last use.
-                unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
+                unsafe { self.copy_texels::<T>(region.size, from, to.side(region.at)) }
             },
         )?;
         self.wait_for_borrowed_host_memory()
@@ -170,19 +266,45 @@ impl Stream {
         from: &Array<T, D>,
         data: &mut [T],
     ) -> Result<()> {
+        self.download_texels(from, data, Region::whole(from))
+    }
+
+    /// The texels of the part of an array that begins `at` these places and has this `size`, on the host. Waits for the stream.
+    ///
+    /// # Errors
+    ///
+    /// The part has no texels or does not lie in the array; or as [`download_array`](Self::download_array).
+    pub fn download_array_region<T: Texel, D: ArrayExtents>(
+        &self,
+        from: &Array<T, D>,
+        at: D,
+        size: D,
+    ) -> Result<Vec<T>> {
+        let region = Region::of(from, at, size)?;
+        let mut data = vec![T::zeroed(); region.texels];
+        self.download_texels(from, &mut data, region)?;
+        Ok(data)
+    }
+
+    fn download_texels<T: Texel, D: ArrayExtents>(
+        &self,
+        from: &Array<T, D>,
+        data: &mut [T],
+        region: Region,
+    ) -> Result<()> {
         self.handle.refuse_capture(CALL)?;
-        if data.len() != from.len() {
-            return Err(length_mismatch(CALL, from.len(), data.len()));
+        if data.len() != region.texels {
+            return Err(length_mismatch(CALL, region.texels, data.len()));
         }
         self.in_order(
             CALL,
-            from.view().bytes,
+            size_of_val(data),
             &[from.view().used_for(AccessKind::Read)],
             || {
                 let to = TexelSide::Host(data.as_mut_ptr().cast());
-                // SAFETY: the data has room for the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the
-                // array until its last use.
-                unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
+                // SAFETY: the data has room for the region's texels (compared above) and is borrowed until the wait below; `in_order` keeps
+                // the array until its last use.
+                unsafe { self.copy_texels::<T>(region.size, from.side(region.at), to) }
             },
         )?;
         self.wait_for_borrowed_host_memory()
@@ -216,7 +338,9 @@ impl Stream {
         check_same_extents(from, to)?;
         self.copy_in_order(CALL, to.view().bytes, from.view(), to.view(), || {
             // SAFETY: both arrays have the same extents (compared above), and `in_order` keeps them until their last use.
-            unsafe { self.copy_texels::<T, D>(to.extents, from.side(), to.side()) }
+            unsafe {
+                self.copy_texels::<T>(to.extents.driver(), from.side([0; 3]), to.side([0; 3]))
+            }
         })
     }
 
@@ -247,14 +371,38 @@ impl Stream {
         from: &S,
         to: &mut Array<T, D>,
     ) -> Result<()> {
-        let source = from.raw_view();
-        if source.len != to.len() {
-            return Err(length_mismatch(CALL, source.len, to.len()));
+        self.copy_to_texels(from.raw_view(), to, Region::whole(to))
+    }
+
+    /// Copies device memory, which has the texels without gaps, to the part of an array that begins `at` these places and has this `size`.
+    ///
+    /// # Errors
+    ///
+    /// The part has no texels or does not lie in the array, or the lengths differ.
+    pub fn copy_to_array_region<T: Texel, D: ArrayExtents, S: DeviceRead<Item = T> + ?Sized>(
+        &self,
+        from: &S,
+        to: &mut Array<T, D>,
+        at: D,
+        size: D,
+    ) -> Result<()> {
+        self.copy_to_texels(from.raw_view(), to, Region::of(to, at, size)?)
+    }
+
+    /// `source` is of `T`.
+    fn copy_to_texels<T: Texel, D: ArrayExtents>(
+        &self,
+        source: RawView<'_>,
+        to: &Array<T, D>,
+        region: Region,
+    ) -> Result<()> {
+        if source.len != region.texels {
+            return Err(length_mismatch(CALL, source.len, region.texels));
         }
         self.copy_in_order(CALL, source.bytes, source, to.view(), || {
             let from = TexelSide::Device(source.address);
-            // SAFETY: the source has the array's texels (compared above), and `in_order` keeps both until their last use.
-            unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
+            // SAFETY: the source has the region's texels (compared above), and `in_order` keeps both until their last use.
+            unsafe { self.copy_texels::<T>(region.size, from, to.side(region.at)) }
         })
     }
 
@@ -268,37 +416,78 @@ impl Stream {
         from: &Array<T, D>,
         to: &mut W,
     ) -> Result<()> {
-        let target = to.raw_view();
-        if target.len != from.len() {
-            return Err(length_mismatch(CALL, from.len(), target.len));
+        self.copy_from_texels(from, to.raw_view(), Region::whole(from))
+    }
+
+    /// Copies the part of an array that begins `at` these places and has this `size` to device memory, where its texels lie without gaps.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::Extent2;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let image = stream.array(&[1_u8, 2, 3, 4, 5, 6], Extent2 { width: 3, height: 2 })?;
+    /// let mut right = stream.zeroed(4)?;
+    /// let (at, size) = (Extent2 { width: 1, height: 0 }, Extent2 { width: 2, height: 2 });
+    /// stream.copy_from_array_region(&image, at, size, &mut right)?;
+    /// assert_eq!(stream.download(&right)?, [2, 3, 5, 6]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The part has no texels or does not lie in the array, or the lengths differ.
+    pub fn copy_from_array_region<T: Texel, D: ArrayExtents, W: DeviceWrite<Item = T> + ?Sized>(
+        &self,
+        from: &Array<T, D>,
+        at: D,
+        size: D,
+        to: &mut W,
+    ) -> Result<()> {
+        self.copy_from_texels(from, to.raw_view(), Region::of(from, at, size)?)
+    }
+
+    /// `target` is of `T`.
+    fn copy_from_texels<T: Texel, D: ArrayExtents>(
+        &self,
+        from: &Array<T, D>,
+        target: RawView<'_>,
+        region: Region,
+    ) -> Result<()> {
+        if target.len != region.texels {
+            return Err(length_mismatch(CALL, region.texels, target.len));
         }
         self.copy_in_order(CALL, target.bytes, from.view(), target, || {
             let to = TexelSide::Device(target.address);
-            // SAFETY: the destination has room for the array's texels (compared above), and `in_order` keeps both until their last use.
-            unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
+            // SAFETY: the destination has room for the region's texels (compared above), and `in_order` keeps both until their last use.
+            unsafe { self.copy_texels::<T>(region.size, from.side(region.at), to) }
         })
     }
 
-    /// Enqueues a copy of all texels.
+    /// Enqueues a copy of so many texels along each axis.
     ///
     /// # Safety
     ///
     /// Both sides have texels of these extents until the copy is done, and nobody else uses them against the order of the stream.
-    unsafe fn copy_texels<T: Texel, D: ArrayExtents>(
+    unsafe fn copy_texels<T: Texel>(
         &self,
-        extents: D,
+        size: [usize; 3],
         from: TexelSide,
         to: TexelSide,
     ) -> Result<()> {
-        let copy = texel_copy::<T, D>(extents, from, to);
+        let copy = texel_copy::<T>(size, from, to);
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.
         unsafe { call!(cuMemcpy3DAsync_v2(&copy, self.handle.raw())) }
     }
 }
 
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
-    pub(crate) fn side(&self) -> TexelSide {
-        TexelSide::Array(self.texels.raw())
+    /// The array from these places on.
+    pub(crate) fn side(&self, at: [usize; 3]) -> TexelSide {
+        TexelSide::Array(self.texels.raw(), at)
     }
 }
 
@@ -309,13 +498,12 @@ impl TexelSide {
     }
 }
 
-/// The driver's description of a copy of all texels.
-pub(crate) fn texel_copy<T: Texel, D: ArrayExtents>(
-    extents: D,
+/// The driver's description of a copy of so many texels.
+pub(crate) fn texel_copy<T: Texel>(
+    [width, height, depth]: [usize; 3],
     from: TexelSide,
     to: TexelSide,
 ) -> CUDA_MEMCPY3D {
-    let [width, height, depth] = extents.driver();
     let (width, height) = (width * size_of::<T>(), height.max(1));
     let mut copy = CUDA_MEMCPY3D {
         srcPitch: width,
@@ -336,9 +524,11 @@ pub(crate) fn texel_copy<T: Texel, D: ArrayExtents>(
             copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
             copy.srcDevice = address;
         }
-        TexelSide::Array(array) => {
+        TexelSide::Array(array, [x, y, z]) => {
             copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
             copy.srcArray = array;
+            copy.srcXInBytes = x * size_of::<T>();
+            (copy.srcY, copy.srcZ) = (y, z);
         }
     }
     match to {
@@ -350,9 +540,11 @@ pub(crate) fn texel_copy<T: Texel, D: ArrayExtents>(
             copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
             copy.dstDevice = address;
         }
-        TexelSide::Array(array) => {
+        TexelSide::Array(array, [x, y, z]) => {
             copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
             copy.dstArray = array;
+            copy.dstXInBytes = x * size_of::<T>();
+            (copy.dstY, copy.dstZ) = (y, z);
         }
     }
     copy

@@ -6,7 +6,7 @@ use super::MemoryPool;
 use warpsmith_driver::raw;
 
 use crate::driver_call::check;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::memory::buffer::DeviceBuffer;
 use crate::memory::view::DeviceRead;
@@ -166,6 +166,13 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len)
+        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len).map_err(|error| {
+            match self.pool.and_then(|pool| pool.max_bytes) {
+                Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
+                    error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
+                }
+                _ => error,
+            }
+        })
     }
 }

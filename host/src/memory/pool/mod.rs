@@ -21,7 +21,7 @@ use super::descriptor::handle_type;
 use super::virtual_memory::device_location;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 
@@ -57,6 +57,7 @@ pub struct MemoryPool {
     gpu: Arc<OpenDevice>,
     raw: Handle<raw::CUmemoryPool>,
     owner: Owner,
+    max_bytes: Option<usize>,
 }
 
 /// Who destroys a pool.
@@ -71,7 +72,7 @@ enum Owner {
 /// What a pool should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// The most bytes that are allocated from it at a time; the driver may round up. `None`: as many as the device has.
+    /// The most bytes that are allocated from it at a time, at least 1; the driver may round up. `None`: as many as the device has.
     pub max_bytes: Option<usize>,
     /// It can be exported to other processes.
     pub shareable: bool,
@@ -82,8 +83,16 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The device or the driver has no memory pools.
+    /// The device or the driver has no memory pools, or [`PoolOptions::max_bytes`] is `Some(0)`.
     pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
+        if options.max_bytes == Some(0) {
+            return Err(Error::misuse(
+                "cuMemPoolCreate",
+                Code::INVALID_VALUE,
+                "`max_bytes` is `Some(0)`: nothing could be allocated from the pool, and the driver takes 0 for no limit",
+                "give the most bytes that it shall hold, or `None` for no limit",
+            ));
+        }
         self.inner.bind()?;
         self.inner.limits().require_pools()?;
         let properties = raw::CUmemPoolProps {
@@ -100,6 +109,7 @@ impl Gpu {
             gpu: self.inner.clone(),
             raw: Handle::new(raw),
             owner: Owner::Program,
+            max_bytes: options.max_bytes,
         })
     }
 
@@ -125,6 +135,7 @@ impl Gpu {
             gpu: self.inner.clone(),
             raw: Handle::new(raw),
             owner: Owner::Device,
+            max_bytes: None,
         })
     }
 

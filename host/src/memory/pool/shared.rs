@@ -229,6 +229,24 @@ impl ImportedPool {
         unsafe { call!(cuMemPoolImportPointer(&mut base, self.raw.raw(), &mut data)) }
             .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
         let allocation = Allocation::pooled(stream, base, bytes);
+        // From here on the allocation gives the memory back.
+        let mut most = 0;
+        // SAFETY: the driver writes one number to `most`, which outlives the call; nothing asks for the base.
+        unsafe {
+            call!(cuMemGetAddressRange_v2(
+                std::ptr::null_mut(),
+                &mut most,
+                base
+            ))
+        }?;
+        if bytes > most {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!("{len} elements take {bytes} bytes, the memory has {most}"),
+                "take as many elements as the owner has exported",
+            ));
+        }
         Ok(DeviceBuffer::of_allocation(allocation, len))
     }
 }

@@ -14,7 +14,7 @@ use crate::gpu::open_device::check_same_device;
 use crate::memory::allocation::Allocation;
 use crate::memory::size::bytes_of;
 use crate::memory::whole_buffer::whole_buffer;
-use crate::order::access::AccessKind;
+use crate::order::access::{Access, AccessKind};
 use crate::stream::Stream;
 
 /// Device memory that grows without being copied and without changing its address: what `Vec` is for the host, but that pointers into
@@ -172,7 +172,7 @@ impl<T: Pod> GrowableBuffer<T> {
             })));
         }
         let guard = self.gpu.inner.lock_order();
-        allocation.check_host_access(&guard, CALL, AccessKind::Write)?;
+        allocation.check_host_access(&guard, CALL, &Access::EVERYTHING)?;
         allocation
             .range(CALL)?
             .unmap_from(&self.gpu.inner, self.len * size_of::<T>())

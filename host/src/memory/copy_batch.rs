@@ -1,0 +1,239 @@
+//! Many copies in one call, in no order among each other.
+
+use warpsmith_driver::raw;
+
+use super::host_memory::HostView;
+use super::pinned_slice::{PinnedRead, PinnedWrite};
+use super::size::length_mismatch;
+use super::view::{DeviceRead, DeviceWrite, RawView};
+use crate::driver_call::call;
+use crate::error::{Code, Error, Result};
+use crate::order::access::AccessKind;
+use crate::stream::Stream;
+
+const CALL: &str = "cuMemcpyBatchAsync";
+
+/// Copies that are enqueued together ([`Stream::copy_batch`]): small ones cost the host and the device less so. Each has memory of its own to
+/// write, which the borrows see to; in which order they happen, or whether at the same time, is the device's choice.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::CopyBatch;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let mut input = gpu.pinned::<u32>(4)?;
+/// input.host_mut()?.copy_from_slice(&[1, 2, 3, 4]);
+/// let (mut one, mut two) = (stream.zeroed::<u32>(2)?, stream.zeroed::<u32>(1)?);
+/// let (first, last) = (input.slice(..2), input.slice(3..));
+/// let mut batch = CopyBatch::new();
+/// batch.copy_from_host(&first, &mut one)?;
+/// batch.copy_from_host(&last, &mut two)?;
+/// stream.copy_batch(batch)?;
+/// assert_eq!(stream.download(&one)?, [1, 2]);
+/// assert_eq!(stream.download(&two)?, [4]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "nothing is copied before `Stream::copy_batch`"]
+pub struct CopyBatch<'a> {
+    copies: Vec<OneCopy<'a>>,
+}
+
+struct OneCopy<'a> {
+    from: RawView<'a>,
+    to: RawView<'a>,
+    /// The addresses that the driver is told: the host's, of its memory.
+    source: u64,
+    target: u64,
+}
+
+/// Where the host sees the memory, for functions that take any address.
+fn on_host(view: HostView<'_>) -> u64 {
+    view.host.expose_provenance() as u64
+}
+
+impl<'a> CopyBatch<'a> {
+    /// No copies.
+    pub fn new() -> CopyBatch<'a> {
+        CopyBatch::default()
+    }
+
+    /// How many copies there are. Those of no elements do not count.
+    pub fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Adds a copy from device memory to device memory.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ.
+    pub fn copy<S, D>(&mut self, from: &'a S, to: &'a mut D) -> Result<()>
+    where
+        S: DeviceRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        let to: &'a D = to;
+        let (from, to) = (from.raw_view(), to.raw_view());
+        self.add(from, to, from.address, to.address)
+    }
+
+    /// Adds a copy from page-locked memory. Until it is done the memory cannot be had for writing.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ.
+    pub fn copy_from_host<S, D>(&mut self, from: &'a S, to: &'a mut D) -> Result<()>
+    where
+        S: PinnedRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        let to: &'a D = to;
+        let (from, to) = (from.pinned_view(), to.raw_view());
+        self.add(from.view, to, on_host(from), to.address)
+    }
+
+    /// Adds a copy to page-locked memory. Until it is done the memory is closed to the host.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ.
+    pub fn copy_to_host<S, D>(&mut self, from: &'a S, to: &'a mut D) -> Result<()>
+    where
+        S: DeviceRead + ?Sized,
+        D: PinnedWrite<Item = S::Item> + ?Sized,
+    {
+        let to: &'a D = to;
+        let (from, to) = (from.raw_view(), to.pinned_view());
+        self.add(from, to.view, from.address, on_host(to))
+    }
+
+    /// The views are of the same type, the one to be written is borrowed exclusively, and the addresses are theirs.
+    fn add(&mut self, from: RawView<'a>, to: RawView<'a>, source: u64, target: u64) -> Result<()> {
+        if from.len != to.len {
+            return Err(length_mismatch(CALL, from.len, to.len));
+        }
+        if to.bytes > 0 {
+            self.copies.push(OneCopy {
+                from,
+                to,
+                source,
+                target,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for CopyBatch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CopyBatch[{}]", self.len())
+    }
+}
+
+impl Stream {
+    /// Starts all copies of the batch, after this stream's earlier work and before its later, and returns. A driver older than CUDA 12.8 gets them
+    /// one by one, as do the default streams.
+    ///
+    /// # Errors
+    ///
+    /// Memory is of another device than the stream, the stream is being captured, or something went wrong on the device before.
+    pub fn copy_batch(&self, batch: CopyBatch<'_>) -> Result<()> {
+        self.handle.refuse_capture(CALL)?;
+        let copies = batch.copies;
+        if copies.is_empty() {
+            return Ok(());
+        }
+        let uses: Vec<_> = copies
+            .iter()
+            .flat_map(|copy| {
+                [
+                    copy.from.used_for(AccessKind::Read),
+                    copy.to.used_for(AccessKind::Write),
+                ]
+            })
+            .collect();
+        let bytes = copies.iter().map(|copy| copy.to.bytes).sum();
+        self.in_order(CALL, bytes, &uses, || {
+            // SAFETY: the two sides of each copy have as many bytes (`CopyBatch::add`), `in_order` keeps them until their last use, and
+            // `check_host_access` keeps the host from its memory meanwhile.
+            unsafe { self.enqueue_copies(&copies) }
+        })
+    }
+
+    /// # Safety
+    ///
+    /// Both sides of each copy are there until it is done, and put in order.
+    unsafe fn enqueue_copies(&self, copies: &[OneCopy<'_>]) -> Result<()> {
+        let stream = self.handle.raw();
+        let is_default = stream.is_null()
+            || stream == raw::CU_STREAM_LEGACY
+            || stream == raw::CU_STREAM_PER_THREAD;
+        if !is_default {
+            let mut targets: Vec<u64> = copies.iter().map(|copy| copy.target).collect();
+            let mut sources: Vec<u64> = copies.iter().map(|copy| copy.source).collect();
+            let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.to.bytes).collect();
+            let mut attributes = raw::CUmemcpyAttributes {
+                srcAccessOrder: raw::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+                ..Default::default()
+            };
+            // The attributes count from the first copy on.
+            let mut first = 0;
+            let lacks = |done: &Result<()>| matches!(done, Err(error) if error.code() == Some(Code::NOT_SUPPORTED));
+            // SAFETY: the arrays have a copy's values each and outlive the call, as do the attributes; the copies are as the caller says.
+            let done = unsafe {
+                call!(cuMemcpyBatchAsync_v2(
+                    targets.as_mut_ptr(),
+                    sources.as_mut_ptr(),
+                    sizes.as_mut_ptr(),
+                    copies.len(),
+                    &mut attributes,
+                    &mut first,
+                    1,
+                    stream
+                ))
+            };
+            if !lacks(&done) {
+                return done;
+            }
+            let mut failed = usize::MAX;
+            // SAFETY: as above; the driver writes one number to `failed`, which outlives the call.
+            let done = unsafe {
+                call!(cuMemcpyBatchAsync(
+                    targets.as_mut_ptr(),
+                    sources.as_mut_ptr(),
+                    sizes.as_mut_ptr(),
+                    copies.len(),
+                    &mut attributes,
+                    &mut first,
+                    1,
+                    &mut failed,
+                    stream
+                ))
+            };
+            if !lacks(&done) {
+                return done.map_err(|error: Error| error.while_doing(|| format!("copy {failed}")));
+            }
+        }
+        for copy in copies {
+            // SAFETY: as the caller says; the driver finds out which memory an address is of.
+            unsafe {
+                call!(cuMemcpyAsync(
+                    copy.target,
+                    copy.source,
+                    copy.to.bytes,
+                    stream
+                ))
+            }?;
+        }
+        Ok(())
+    }
+}
