@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Add, add, gpu, launch_add, module};
+use warpsmith_host::CopyBatch;
 use warpsmith_host::prelude::*;
 use warpsmith_host::{ChildNode, KernelNode};
 use warpsmith_testkit::Random;
@@ -58,7 +59,7 @@ impl Program<'_> {
             (one.min(two), one.max(two) + 1)
         };
         let stream_ref = &self.streams[stream];
-        match self.random.index(12) {
+        match self.random.index(14) {
             0 | 1 => {
                 launch_add(stream_ref, self.add, &mut self.buffers[b].0, value);
                 self.buffers[b].1.iter_mut().for_each(|x| *x += value);
@@ -159,6 +160,47 @@ impl Program<'_> {
                         graph.exec.set_enabled(graph.own.0, graph.is_enabled)?;
                     }
                 }
+            }
+            10 => {
+                // Parts of page-locked memory, there or back.
+                let p = self.random.index(self.pinned.len());
+                let (pinned, contents) = &mut self.pinned[p];
+                let (buffer, expected) = &mut self.buffers[b];
+                if value.is_multiple_of(2) {
+                    let source = pinned.slice(start..end);
+                    stream_ref.copy_from_host(&source, &mut buffer.slice_mut(start..end))?;
+                    expected[start..end].copy_from_slice(&contents[start..end]);
+                } else {
+                    let mut target = pinned.slice_mut(start..end);
+                    stream_ref.copy_to_host(&buffer.slice(start..end), &mut target)?;
+                    contents[start..end].copy_from_slice(&expected[start..end]);
+                }
+            }
+            11 => {
+                // The host has a part, whatever becomes of the rest.
+                let p = self.random.index(self.pinned.len());
+                let (pinned, contents) = &mut self.pinned[p];
+                let mut part = pinned.slice_mut(start..end);
+                if part.host_mut().is_err() {
+                    self.gpu.synchronize()?;
+                }
+                assert_eq!(*part.host()?, contents[start..end]);
+                part.host_mut()?.fill(value);
+                contents[start..end].fill(value);
+            }
+            12 => {
+                // Two copies at a time, between halves.
+                let p = self.random.index(self.pinned.len());
+                let (pinned, contents) = &mut self.pinned[p];
+                let (buffer, expected) = &mut self.buffers[b];
+                let (mut left, right) = buffer.slice_mut(..).split_at_mut(start);
+                let (source, mut target) = pinned.slice_mut(..).split_at_mut(start);
+                let mut batch = CopyBatch::new();
+                batch.copy_from_host(&source, &mut left)?;
+                batch.copy_to_host(&right, &mut target)?;
+                stream_ref.copy_batch(batch)?;
+                expected[..start].copy_from_slice(&contents[..start]);
+                contents[start..].copy_from_slice(&expected[start..]);
             }
             _ if !self.graphs.is_empty() => {
                 let g = self.random.index(self.graphs.len());

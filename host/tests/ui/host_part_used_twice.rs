@@ -1,6 +1,7 @@
-//! A part of page-locked memory is written by a copy while the host has it open, twice at a time, and beyond its buffer; and memory that is
-//! not page-locked is an end of such a copy.
+//! A part of page-locked memory is written by a copy while the host has it open, is had twice at a time, and outlives its buffer,
+//! and a batch writes one buffer twice.
 
+use warpsmith_host::CopyBatch;
 use warpsmith_host::prelude::*;
 
 fn main() -> Result<()> {
@@ -25,7 +26,10 @@ fn main() -> Result<()> {
     };
     drop(left);
 
-    stream.copy_to_host(&buffer, &mut pinned.slice(..4))?;
-    stream.copy_to_host(&buffer, &mut stream.zeroed::<u32>(4)?)?;
+    let mut target = stream.zeroed::<u32>(4)?;
+    let mut batch = CopyBatch::new();
+    batch.copy(&buffer, &mut target)?;
+    batch.copy(&buffer, &mut target)?;
+    stream.copy_batch(batch)?;
     Ok(())
 }
