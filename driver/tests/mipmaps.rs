@@ -347,15 +347,33 @@ fn a_view_shows_some_levels() {
     let view = CUDA_RESOURCE_VIEW_DESC {
         width: 16,
         height: 8,
+        format: CUresourceViewFormat::CU_RES_VIEW_FORMAT_FLOAT_1X32,
         firstMipmapLevel: 1,
         lastMipmapLevel: 2,
         ..Default::default()
     };
     let (resource, sampling) = (resource_of(whole), sampled(POINT));
+    let mut none = 0;
+    for wrong in [
+        CUDA_RESOURCE_VIEW_DESC {
+            format: CUresourceViewFormat::CU_RES_VIEW_FORMAT_NONE,
+            ..view
+        },
+        // The extents are the array's, whatever the first level is.
+        CUDA_RESOURCE_VIEW_DESC {
+            width: 8,
+            height: 4,
+            ..view
+        },
+    ] {
+        fails!(
+            1,
+            cuTexObjectCreate(&mut none, &resource, &sampling, &wrong)
+        );
+    }
     let object: CUtexObject = get!(cuTexObjectCreate(&resource, &sampling, &view));
     assert_eq!(at_levels(object, &[0.0, 1.0, 2.0]), [1.0, 2.0, 2.0]);
     if backend == Backend::Simulator {
-        let mut none = 0;
         for (first, last) in [(2, 1), (0, 4)] {
             let wrong = CUDA_RESOURCE_VIEW_DESC {
                 firstMipmapLevel: first,

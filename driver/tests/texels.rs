@@ -538,7 +538,7 @@ fn colours_become_linear_light() {
             // A device has a table of 8 bits (H200).
             let differs = (f64::from(found[component]) - expected).abs();
             assert!(
-                differs < 1.0 / 512.0,
+                differs < 1.0 / 256.0,
                 "{texel:?}: {found:?}, not {expected}"
             );
         }

@@ -383,7 +383,11 @@ fn unified_memory_goes_to_nodes_of_the_host() -> Result<()> {
     stream.synchronize()?;
     let hints = words.hints(..)?;
     let expected = Some(HintedLocation::HostNuma(node));
-    assert_eq!((hints.preferred, hints.last_prefetch), (expected, expected));
+    assert_eq!(hints.last_prefetch, expected);
+    // A GPU takes the advice, and says that no location is preferred (H200, driver 13.0).
+    if gpu.is_simulator() {
+        assert_eq!(hints.preferred, expected);
+    }
     assert_eq!(*words.host()?, [5; 1000]);
     let error = words.advise(Advice::AccessedBy(place)).unwrap_err();
     assert!(error.to_string().contains("Location::Host"), "{error}");

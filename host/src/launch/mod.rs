@@ -70,9 +70,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::Limit`] where the shape is beyond the kernel or the device: an empty grid, too many threads, too much shared memory, a
-    /// cluster that does not divide the grid, a cooperative grid that does not fit. [`Error::Invalid`] where one array is passed twice and
-    /// written by a [`Surface`](crate::Surface), or what is passed belongs to another device. [`Error::Driver`] where the driver refuses, or an
+    /// [`Error::Limit`](crate::Error::Limit) where the shape is beyond the kernel or the device: an empty grid, too many threads, too much shared memory, a
+    /// cluster that does not divide the grid, a cooperative grid that does not fit. [`Error::Invalid`](crate::Error::Invalid) where one array is passed twice and
+    /// written by a [`Surface`](crate::Surface), or what is passed belongs to another device. [`Error::Driver`](crate::Error::Driver) where the driver refuses, or an
     /// earlier fault on the device comes to light. A panic or a fault of *this* launch shows at a later wait.
     // covers: MODEL-01, ERROR-05
     #[inline]
@@ -138,7 +138,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`launch`](Self::launch); [`Error::Limit`] and [`Error::Invalid`] where an option is beyond what the device has, an event
+    /// Those of [`launch`](Self::launch); [`Error::Limit`](crate::Error::Limit) and [`Error::Invalid`](crate::Error::Invalid) where an option is beyond what the device has, an event
     /// measures time, or the stream is being captured and an event is to be recorded.
     pub fn launch_with<K, A>(
         &self,

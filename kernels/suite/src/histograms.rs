@@ -21,24 +21,16 @@ pub enum Place {
     Global,
 }
 
-/// The cluster sizes that a place is chosen from: those that every device with clusters has.
-const CLUSTERS: [u32; 3] = [2, 4, 8];
-
 impl Place {
-    /// The place for so many bins on this device: the closest one in which a block's bins take at most a quarter of the shared memory that
-    /// it can have, so that several blocks share a multiprocessor and some of their warps work while others wait for atomics; if there is
-    /// none, the largest cluster, if they fit there.
+    /// The place for so many bins on this device: shared memory of a block, else of a cluster of two, if they fit there; else global memory,
+    /// which larger clusters are slower than (measured on an H200: see the book's page).
     pub fn for_bins(gpu: &Gpu, bins: usize) -> Result<Place> {
         let room = shared_bytes(gpu)?;
-        let within = |place: &Place, bytes| place.block_bytes(bins) <= bytes;
-        let mut close = [Place::Shared]
+        let close = [Place::Shared, Place::Cluster(2)];
+        let fitting = close
             .into_iter()
-            .chain(CLUSTERS.map(Place::Cluster));
-        let largest = Place::Cluster(CLUSTERS[CLUSTERS.len() - 1]);
-        Ok(close
-            .find(|place| within(place, room / 4))
-            .or_else(|| Some(largest).filter(|place| within(place, room)))
-            .unwrap_or(Place::Global))
+            .find(|place| place.block_bytes(bins) <= room);
+        Ok(fitting.unwrap_or(Place::Global))
     }
 
     /// Whether so many bins have room there.

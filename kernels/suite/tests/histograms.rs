@@ -56,7 +56,7 @@ fn the_number_of_bins_chooses_the_place() {
     assert_eq!(place(1), Place::Shared);
     assert_eq!(place(1000), Place::Shared);
     assert_eq!(place(1 << 24), Place::Global);
-    // In between the blocks share: the more bins, the larger the cluster, and what is chosen has room.
+    // In between two blocks share, and what is chosen has room.
     let rank = |place| match place {
         Place::Shared => 1,
         Place::Cluster(blocks) => blocks,
@@ -71,7 +71,7 @@ fn the_number_of_bins_chooses_the_place() {
         last = rank(place);
         sizes.insert(last);
     }
-    assert!(sizes.contains(&1) && sizes.contains(&4), "{sizes:?}");
+    assert!(sizes.contains(&1) && sizes.contains(&2), "{sizes:?}");
 }
 
 #[test]

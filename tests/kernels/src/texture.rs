@@ -199,7 +199,7 @@ pub fn gather_first<T: Gathered>(
     }
 }
 
-/// What [`gather_first`] gathers: the last component of texels.
+/// What [`gather_first()`] gathers: the last component of texels.
 pub trait Gathered: Fetched {
     /// The component's type.
     type Component: bytemuck::Pod;

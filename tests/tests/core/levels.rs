@@ -456,7 +456,7 @@ fn colours_become_linear_light() {
         for (found, expected) in found.into_iter().zip(expected) {
             // A device has a table of fewer bits.
             assert!(
-                (found - expected).abs() < 1.0 / 512.0,
+                (found - expected).abs() < 1.0 / 256.0,
                 "{value}: {found}, not {expected}"
             );
         }

@@ -10,7 +10,7 @@ use crate::numerics::texture::{AddressMode, Format, LevelSampler, Sampler};
 use warpsmith_abi::{
     CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_CUBEMAP,
     CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_TEXTURE_GATHER, CUaddress_mode as Mode, CUarray_format,
-    CUfilter_mode, CUresourceViewFormat as ViewFormat, CUresourcetype as Type,
+    CUfilter_mode, CUresourcetype as Type,
 };
 
 /// The texture object of a number.
@@ -184,9 +184,7 @@ fn levels_of(texture: &Texture) -> Result<Vec<Texels>, ObjectError> {
     };
     if let Some(view) = &texture.view {
         for texels in &mut levels {
-            if view.format != ViewFormat::CU_RES_VIEW_FORMAT_NONE
-                && let Ok((format, components)) = described(view.format)
-            {
+            if let Ok((format, components)) = described(view.format) {
                 (texels.format, texels.components) = (component(format), components);
             }
             if texels.layers.is_some() {

@@ -114,7 +114,7 @@ impl Resource {
     ///
     /// # Errors
     ///
-    /// The view does not fit the resource.
+    /// The view does not fit the resource, or has no format.
     pub(super) fn viewed_as(&self, view: &CUDA_RESOURCE_VIEW_DESC) -> Result<Format> {
         let (shape, level_count) = self.array().ok_or(code::INVALID_VALUE)?;
         let is = shape.descriptor();
@@ -130,9 +130,7 @@ impl Resource {
         {
             return Err(code::INVALID_VALUE);
         }
-        if view.format == ViewFormat::CU_RES_VIEW_FORMAT_NONE {
-            return Ok(is.Format);
-        }
+        // A view has a format (H200).
         let (format, components) = described(view.format)?;
         match component(format)? * components == shape.texel() {
             true => Ok(format),
