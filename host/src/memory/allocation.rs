@@ -8,7 +8,6 @@ use warpsmith_driver::raw;
 
 use super::array::block::ArrayBlock;
 use super::array::texture_objects::TextureObjects;
-use super::freed_block::NO_MEMORY;
 use super::host_block::{HostBlock, HostMapping};
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
@@ -28,6 +27,9 @@ use crate::stream::Stream;
 use crate::sync::lock;
 use crate::trace::track::Track;
 use crate::trace::work::Work;
+
+/// The address of what describes memory of a pool that was freed.
+pub(super) const NO_MEMORY: u64 = 0;
 
 pub(crate) struct Allocation {
     pub(crate) gpu: Arc<OpenDevice>,

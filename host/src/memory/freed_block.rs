@@ -5,12 +5,9 @@ use std::sync::atomic::{Ordering, fence};
 
 use warpsmith_driver::raw;
 
-use super::allocation::Allocation;
+use super::allocation::{Allocation, NO_MEMORY};
 use super::released::MemoryKind;
 use crate::stream::Stream;
-
-/// The address of a block that has no memory.
-pub(super) const NO_MEMORY: u64 = 0;
 
 impl Allocation {
     /// Memory that the stream has just allocated, described by what is left of earlier memory of the stream's.

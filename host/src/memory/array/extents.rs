@@ -299,6 +299,9 @@ pub(super) fn most_levels<D: LevelExtents>(extents: D) -> usize {
     (0..usize::BITS).find(is_last).unwrap_or(0) as usize + 1
 }
 
+/// The call that makes an array of levels.
+pub(super) const MIPMAPPED_CALL: &str = "cuMipmappedArrayCreate";
+
 /// What the driver is told.
 ///
 /// # Errors
@@ -311,7 +314,7 @@ pub(super) fn descriptor<T: Texel, D: ArrayExtents>(
     call: &'static str,
 ) -> Result<raw::CUDA_ARRAY3D_DESCRIPTOR> {
     let limits = match call {
-        super::mipmapped::CALL => D::LEVEL_LIMITS,
+        MIPMAPPED_CALL => D::LEVEL_LIMITS,
         _ => D::LIMITS,
     };
     for (&(what, limit), value) in limits.iter().zip(extents.in_order()) {

@@ -17,7 +17,7 @@ use crate::memory::allocation::Allocation;
 use crate::stream::Stream;
 
 /// The call that makes one.
-pub(super) const CALL: &str = "cuMipmappedArrayCreate";
+const CALL: &str = extents::MIPMAPPED_CALL;
 
 /// A mipmapped array (CUDA driver API, `cuMipmappedArrayCreate`): level 0 has the extents `D`, each other level half of those before it
 /// (rounded down, at least 1), but as many layers.

@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::shared::PAGE;
 use crate::memory::process::is_running;
 use crate::memory::shared_file::SharedFile;
+
+/// What parts begin with.
+pub(super) const PAGE: usize = 4096;
 
 /// What is known of the allocation that begins at a page.
 #[repr(C)]

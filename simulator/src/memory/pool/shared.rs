@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
-use super::ledger::{Ledger, OwnersSide};
+use super::ledger::{Ledger, OwnersSide, PAGE};
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::shared_file::{Content, SharedFile};
 use crate::memory::space::Memory;
 use crate::sync::lock;
 
-/// What parts begin with.
-pub(super) const PAGE: usize = 4096;
 /// Begins what is exported of an allocation.
 const MAGIC: u64 = u64::from_le_bytes(*b"warppool");
 
