@@ -103,15 +103,10 @@ impl GraphBuilder<'_> {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &K::ATTRIBUTES,
-            grid,
-        };
-        self.add_kernel(&launch, options, None, &mut packer)
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.add_kernel(&launch, options, None, packer)
+        })
     }
 
     /// Adds the launch of a kernel that may begin before the kernels have ended that it must follow: at the point `trigger` of each of them. All
@@ -176,15 +171,10 @@ impl GraphBuilder<'_> {
         K::Parameters: EarlyParameters,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &K::ATTRIBUTES,
-            grid,
-        };
-        self.add_kernel(&launch, options, Some(trigger), &mut packer)
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.add_kernel(&launch, options, Some(trigger), packer)
+        })
     }
 
     /// Adds the launch of a kernel of foreign PTX.
@@ -220,15 +210,10 @@ impl GraphBuilder<'_> {
     where
         A: Arguments<P>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &UNKNOWN,
-            grid,
-        };
-        self.add_kernel(&launch, options, None, &mut packer)
+        let launch = Launch::untyped(kernel, grid);
+        packed(&arguments, |packer| {
+            self.add_kernel(&launch, options, None, packer)
+        })
     }
 
     /// Lets `after` begin no sooner than all blocks of `before` have begun. That is for their timing alone: `after` waits for nothing that `before`
@@ -309,6 +294,37 @@ pub(super) struct Launch<'a> {
     pub(super) kernel: &'a Arc<Function>,
     pub(super) attributes: &'a KernelAttributes,
     pub(super) grid: Grid,
+}
+
+/// Packs the arguments of a launch that is no stream's, for what takes them.
+pub(super) fn packed<P, A: Arguments<P>, R>(
+    arguments: &A,
+    take: impl FnOnce(&mut Packer<'_>) -> R,
+) -> R {
+    let mut words = Words::new();
+    let mut packer = Packer::new(0, &mut words);
+    arguments.pack(&mut packer);
+    take(&mut packer)
+}
+
+impl<'a> Launch<'a> {
+    /// Of a kernel whose parameters are known.
+    pub(super) fn typed<K: Kernel>(kernel: &'a TypedKernel<K>, grid: Grid) -> Self {
+        Launch {
+            kernel: &kernel.function,
+            attributes: &K::ATTRIBUTES,
+            grid,
+        }
+    }
+
+    /// Of a kernel of foreign PTX.
+    pub(super) fn untyped<P>(kernel: &'a UntypedKernel<P>, grid: Grid) -> Self {
+        Launch {
+            kernel: &kernel.function,
+            attributes: &UNKNOWN,
+            grid,
+        }
+    }
 }
 
 impl Launch<'_> {

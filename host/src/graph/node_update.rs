@@ -20,7 +20,7 @@ use super::handle::{
     ChildNode, CopyNode, EventRecordNode, EventWaitNode, FillNode, FlagNode, HostNode, KernelNode,
     NodeHandle, SwitchableNode,
 };
-use super::kernel::Launch;
+use super::kernel::{Launch, packed};
 use super::nested::refuse_uncopyable;
 use super::part::{KernelShape, Part, PartKind, Parts};
 use super::template::turns;
@@ -28,8 +28,8 @@ use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::launch::{
-    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel, UNKNOWN,
-    UntypedKernel, Words,
+    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel,
+    UntypedKernel,
 };
 use crate::memory::view::RawView;
 use crate::memory::{DeviceRead, DeviceWrite, FlagOperations, PinnedBuffer};
@@ -106,15 +106,10 @@ impl GraphExec {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &K::ATTRIBUTES,
-            grid,
-        };
-        self.change_kernel(node, &launch, false, &mut packer)
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, false, packer)
+        })
     }
 
     /// As [`set_kernel`](Self::set_kernel), of a kernel of foreign PTX.
@@ -136,15 +131,10 @@ impl GraphExec {
     where
         A: Arguments<P>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &UNKNOWN,
-            grid,
-        };
-        self.change_kernel(node, &launch, false, &mut packer)
+        let launch = Launch::untyped(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, false, packer)
+        })
     }
 
     /// As [`set_kernel`](Self::set_kernel), for nodes that were added by [`kernel_early`](crate::GraphBuilder::kernel_early), and for all others.
@@ -164,15 +154,10 @@ impl GraphExec {
         K::Parameters: EarlyParameters,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        let launch = Launch {
-            kernel: &kernel.function,
-            attributes: &K::ATTRIBUTES,
-            grid,
-        };
-        self.change_kernel(node, &launch, true, &mut packer)
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, true, packer)
+        })
     }
 
     fn change_kernel(
