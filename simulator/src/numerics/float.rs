@@ -59,15 +59,20 @@ pub trait Float: Copy + PartialOrd {
     fn nan(self) -> bool;
 
     /// The value itself; instead of a NaN the canonical one, but of f64 that NaN with its quiet bit.
+    ///
+    /// Chosen between integers: which NaN a float holds is LLVM's to choose, so that it leaves out a choice between the NaN that an
+    /// operation had and another (rustc 1.95 does, behind `sqrt`, in some divisions of the crate into units).
     #[inline]
     fn canonical(self) -> Self {
-        if !self.nan() {
-            self
+        let bits = self.bits();
+        let magnitude = bits & !sign::<Self>();
+        Self::from_raw(if magnitude <= Self::FORMAT.infinity(false) {
+            bits
         } else if Self::FORMAT.fraction_bits == 52 {
-            Self::from_raw(self.bits() | 1 << 51)
+            bits | 1 << 51
         } else {
-            Self::from_raw(Self::FORMAT.nan())
-        }
+            Self::FORMAT.nan()
+        })
     }
 
     /// The value with its sign flipped; a NaN of f64 keeps its sign.
