@@ -2,7 +2,6 @@
 //! answers. Left out are those that expect a fault, an error or printed text, and those that need settings of the simulator.
 
 mod common;
-
 use std::ffi::CString;
 
 use common::*;

@@ -75,7 +75,11 @@ pub fn run_in_child(test: &str, variables: &[(&str, &str)]) -> ProcessOutput {
     output
 }
 
-fn calling_test() -> String {
+/// The whole name of the test that calls, as [`run_in_child`] takes it.
+///
+/// # Panics
+/// Outside of a test, and in threads that a test has started: the test's name is its thread's.
+pub fn calling_test() -> String {
     let thread = std::thread::current();
     let name = thread.name();
     name.expect("tests run in threads that are named after them")

@@ -1,4 +1,4 @@
-//! Kernels that launch graphs. What a test expects of the driver is what an H200 does (driver 580.159.04, `driver/tests/device_graphs.rs`).
+//! Kernels that launch graphs. What a test expects of the driver is what an H200 does (driver 580.159.04, `driver/tests/graphs/device`).
 
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::graphs;

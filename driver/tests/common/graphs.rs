@@ -157,3 +157,21 @@ pub fn launch(exec: CUgraphExec, stream: CUstream) {
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuStreamSynchronize(stream));
 }
+
+/// A node that calls [`count_up`].
+pub fn host_node(
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    counter: &'static AtomicU32,
+) -> CUgraphNode {
+    let parameters = CUDA_HOST_NODE_PARAMS {
+        fn_: Some(count_up),
+        userData: core::ptr::from_ref(counter).cast_mut().cast(),
+    };
+    get!(cuGraphAddHostNode(
+        graph,
+        after.as_ptr(),
+        after.len(),
+        &parameters
+    ))
+}

@@ -76,6 +76,22 @@ pub fn gpu() -> Backend {
     warpsmith_driver::backend().expect("chosen above")
 }
 
+/// The simulator's checks, other than the default ones until this is dropped. They are the process's, so a test has its [`turn`].
+pub struct Checks(());
+
+impl Checks {
+    pub fn set(which: &str) -> Self {
+        assert!(warpsmith_driver::configure_simulator("checks", which));
+        Self(())
+    }
+}
+
+impl Drop for Checks {
+    fn drop(&mut self) {
+        assert!(warpsmith_driver::configure_simulator("checks", "default"));
+    }
+}
+
 /// Device memory holding `values`.
 pub fn upload<T: Copy>(values: &[T]) -> CUdeviceptr {
     let address: CUdeviceptr = get!(cuMemAlloc_v2(size_of_val(values)));
@@ -158,6 +174,11 @@ pub unsafe extern "C" fn count_up(counter: *mut c_void) {
     // SAFETY: the tests pass counters that live longer than the stream's work.
     unsafe { &*counter.cast::<std::sync::atomic::AtomicU32>() }
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+}
+
+/// A counter for [`count_up`], which lives as long as the process.
+pub fn counter() -> &'static AtomicU32 {
+    Box::leak(Box::default())
 }
 
 /// A word that the device writes and the host watches: other than host functions, which one thread of the driver may run one after

@@ -4,9 +4,10 @@ use super::builder::GraphBuilder;
 use super::contents::EventAction;
 use super::handle::sealed::Named;
 use super::handle::{EventRecordNode, EventWaitNode};
+use super::new_node::NewNode;
 use super::part::PartKind;
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Node, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::stream::event::Event;
 
@@ -44,9 +45,8 @@ impl GraphBuilder<'_> {
     /// The event is of another device; this is the body of a loop or a branch.
     // covers: GRAPH-09
     pub fn record(&mut self, event: &Event) -> Result<EventRecordNode> {
-        check_same_device("cuGraphAddEventRecordNode", &self.gpu, event.gpu())?;
-        self.outside_of_bodies("an event")?;
-        let node = self.add_kind(PartKind::EventRecord, &[], &[], |new| {
+        const CALL: &str = "cuGraphAddEventRecordNode";
+        let node = self.add_event(CALL, event, EventAction::Record, |new| {
             // SAFETY: `new` has a variable for the node and nodes of this graph; the contents keep the event.
             unsafe {
                 call!(cuGraphAddEventRecordNode(
@@ -58,9 +58,6 @@ impl GraphBuilder<'_> {
                 ))
             }
         })?;
-        self.keep_with(node, |contents| {
-            contents.add_event(event, EventAction::Record)
-        });
         Ok(EventRecordNode::named(node))
     }
 
@@ -72,9 +69,8 @@ impl GraphBuilder<'_> {
     /// The event is of another device; this is the body of a loop or a branch. A launch is refused while the event stands for a node of a capture.
     // covers: GRAPH-09
     pub fn wait(&mut self, event: &Event) -> Result<EventWaitNode> {
-        check_same_device("cuGraphAddEventWaitNode", &self.gpu, event.gpu())?;
-        self.outside_of_bodies("an event")?;
-        let node = self.add_kind(PartKind::EventWait, &[], &[], |new| {
+        const CALL: &str = "cuGraphAddEventWaitNode";
+        let node = self.add_event(CALL, event, EventAction::Wait, |new| {
             // SAFETY: `new` has a variable for the node and nodes of this graph; the contents keep the event.
             unsafe {
                 call!(cuGraphAddEventWaitNode(
@@ -86,9 +82,24 @@ impl GraphBuilder<'_> {
                 ))
             }
         })?;
-        self.keep_with(node, |contents| {
-            contents.add_event(event, EventAction::Wait)
-        });
         Ok(EventWaitNode::named(node))
+    }
+
+    fn add_event(
+        &mut self,
+        call: &'static str,
+        event: &Event,
+        action: EventAction,
+        make: impl FnOnce(NewNode<'_>) -> Result<()>,
+    ) -> Result<Node> {
+        check_same_device(call, &self.gpu, event.gpu())?;
+        self.outside_of_bodies("an event")?;
+        let kind = match action {
+            EventAction::Record => PartKind::EventRecord,
+            EventAction::Wait => PartKind::EventWait,
+        };
+        let node = self.add_kind(kind, &[], &[], make)?;
+        self.keep_with(node, |contents| contents.add_event(event, action));
+        Ok(node)
     }
 }

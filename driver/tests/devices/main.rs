@@ -1,0 +1,8 @@
+//! Devices and contexts.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod contexts;
+mod peers;
+mod runtime_library;
+mod several;

@@ -1,0 +1,10 @@
+//! CUDA arrays, and the textures and surfaces that kernels see them through.
+
+mod arrays;
+#[path = "../common/mod.rs"]
+mod common;
+mod cubes;
+mod mipmaps;
+mod objects;
+mod surfaces;
+mod texels;

@@ -1,0 +1,200 @@
+//! Kernels: another one, another grid, other arguments.
+
+use std::sync::Arc;
+
+use warpsmith_device::launch::{Kernel, SafeKernel};
+
+use crate::driver_call::call;
+use crate::error::{Code, Error, Result};
+use crate::graph::contents::{Contents, RecordedKernel};
+use crate::graph::exec::GraphExec;
+use crate::graph::handle::KernelNode;
+use crate::graph::kernel::{Launch, packed};
+use crate::graph::part::{KernelShape, PartKind};
+use crate::launch::{
+    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel,
+    UntypedKernel,
+};
+use crate::module::origin::LaunchParameters;
+
+impl GraphExec {
+    /// Gives a kernel node another kernel, grid or arguments, from the next launch on. Launches that are under way keep what they have.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # #[kernel]
+    /// # pub fn scale(by: f32, mut x: PerThread<[f32]>) {}
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let (stream, kernel) = (gpu.stream()?, gpu.load(PTX)?.kernel(scale)?);
+    /// # let mut x = stream.upload(&[8.0_f32])?;
+    /// let mut graph = gpu.graph()?;
+    /// let node = graph.kernel(&kernel, Grid::new(1, 1), (2.0, &mut x))?;
+    /// let mut ready = graph.instantiate()?;
+    /// for i in 0..10 {
+    ///     ready.set_kernel(node, &kernel, Grid::new(1, 1), (i as f32, &mut x))?;
+    ///     ready.launch(&stream)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GraphBuilder::kernel`](crate::GraphBuilder::kernel). [`Error::Invalid`] where the node is not one of the graph that this was made
+    /// of; the new arguments conflict on memory with a node that comes neither before this one nor after it (edges do not change); the cluster, or
+    /// whether it is cooperative, is another one; the node was added by [`kernel_early`](crate::GraphBuilder::kernel_early). In each case all
+    /// stays as it was.
+    // covers: GRAPH-50, GRAPH-53, GRAPH-54
+    pub fn set_kernel<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
+        unsafe { self.set_kernel_unchecked(node, kernel, grid, arguments) }
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), of any kernel.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    pub unsafe fn set_kernel_unchecked<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, false, packer)
+        })
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), of a kernel of foreign PTX.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Safety
+    ///
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    pub unsafe fn set_kernel_untyped<P, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        A: Arguments<P>,
+    {
+        let launch = Launch::untyped(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, false, packer)
+        })
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), for nodes that were added by [`kernel_early`](crate::GraphBuilder::kernel_early), and for all others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    pub fn set_kernel_early<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        K::Parameters: EarlyParameters,
+        A: Arguments<K::Parameters>,
+    {
+        let launch = Launch::typed(kernel, grid);
+        packed(&arguments, |packer| {
+            self.change_kernel(node, &launch, true, packer)
+        })
+    }
+
+    fn change_kernel(
+        &mut self,
+        node: KernelNode,
+        launch: &Launch<'_>,
+        may_be_early: bool,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
+        const CALL: &str = "cuGraphExecKernelNodeSetParams";
+        let own = launch.check(&self.gpu, self.template_number, packer)?;
+        let part = self.part(CALL, node)?;
+        if let PartKind::Kernel(shape) = part.kind {
+            check_shape(shape, &launch.grid, may_be_early && launch.may_be_early())?;
+        }
+        let recorded = GraphLaunch::new(launch.kernel, launch.grid, &LaunchOptions::new(), own)?;
+        let mut contents = Contents::default();
+        for used in Launch::uses(launch.kernel, packer) {
+            contents.add_use(&used);
+        }
+        for passed in packer.graphs() {
+            contents.keep_launchable(passed.graph);
+        }
+        contents.launches.push(RecordedKernel {
+            node: Some(node.into()),
+            launch: Arc::new(recorded),
+        });
+        let can_panic = launch.kernel.launch_parameters != LaunchParameters::Absent;
+        let log = match can_panic {
+            true => self.panic_source()?.address(),
+            false => 0,
+        };
+        let parameters = launch.parameters(packer, log);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is a kernel's. The driver copies the parameters; they are those of the
+            // entry, by the callers of `change_kernel`, and the contents keep the function and the memory among them.
+            unsafe { call!(cuGraphExecKernelNodeSetParams_v2(exec, node, &parameters)) }
+        })
+    }
+}
+
+/// # Errors
+///
+/// The node cannot become a launch of this grid, or one that may not begin early.
+fn check_shape(shape: KernelShape, grid: &Grid, may_be_early: bool) -> Result<()> {
+    const CALL: &str = "cuGraphExecKernelNodeSetParams";
+    let refuse =
+        |message: &str, hint: &str| Err(Error::misuse(CALL, Code::INVALID_VALUE, message, hint));
+    if (shape.cluster, shape.cooperative) != (grid.cluster, grid.cooperative) {
+        return refuse(
+            "a kernel node keeps its clusters, and whether it is cooperative",
+            "give the grid the same `.cluster(..)` and `.cooperative()` as when the node was added, or update the whole",
+        );
+    }
+    if shape.early && !may_be_early {
+        return refuse(
+            "the node may begin before the kernels before it have ended, which this kernel may not",
+            "use `set_kernel_early`, of a kernel whose memory is all passed as `AfterPrimary` and that uses no variables of its module",
+        );
+    }
+    Ok(())
+}

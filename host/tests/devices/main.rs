@@ -1,0 +1,7 @@
+//! Devices: which one a process gets, what it says it is, and several of them.
+
+mod choice;
+#[path = "../common/mod.rs"]
+mod common;
+mod gpu;
+mod peers;

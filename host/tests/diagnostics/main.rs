@@ -1,0 +1,8 @@
+//! What a program is told: faults, leaks, and a trace of what its device does.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod fault_data;
+mod faults;
+mod leaks;
+mod trace;

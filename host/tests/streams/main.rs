@@ -1,0 +1,8 @@
+//! Streams: order, completion, and waits for words and for other interfaces.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod completion;
+mod external_semaphores;
+mod flags;
+mod order;
