@@ -166,7 +166,7 @@ impl<'a> Queued<'a> {
 }
 
 /// Enqueues several calls, as [`Queued::enqueue_alone`] does one.
-#[cold]
+#[inline(never)]
 fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Result<()> {
     const CALL: &str = "ncclGroupEnd";
     let Some(first) = calls.first() else {

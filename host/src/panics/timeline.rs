@@ -17,7 +17,8 @@ pub(crate) struct Timeline {
     past: AtomicU64,
     /// All up to this number are done, and the panics in them were told.
     done: AtomicU64,
-    /// How many positions were taken, each of which may separate launches of a graph for a wait. Not counted before the first such launch.
+    /// How many positions were taken, each of which may separate launches of a graph for a wait. Before the first such launch there is nothing to
+    /// separate, and [`after_last`](Self::after_last) does not count.
     positions: AtomicU64,
     /// Whether a graph was launched, or is about to be.
     has_graphs: AtomicBool,
