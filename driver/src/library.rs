@@ -20,7 +20,11 @@ pub(crate) fn cuda() -> Result<&'static CudaLibrary, &'static str> {
         // SAFETY: a CUDA driver's constructors may run in any process and on any thread: programs load it this way at any time.
         unsafe { Library::new(environment::cuda_library()) }
             .map(CudaLibrary)
-            .map_err(|error| error.to_string())
+            .map_err(|error| match std::error::Error::source(&error) {
+                // The dynamic linker's own words are below libloading's.
+                Some(source) => source.to_string(),
+                None => error.to_string(),
+            })
     });
     loaded.as_ref().map_err(String::as_str)
 }

@@ -3,6 +3,8 @@
 
 mod common;
 use std::ffi::CString;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::*;
 use include_dir::{Dir, include_dir};
@@ -155,12 +157,8 @@ fn run_file(text: &str, first: usize) {
     let device = gpu();
     let all = sections(text).expect("a file test");
     let runs = all.iter().enumerate().skip(first);
-    let mut runs = runs
-        .filter_map(|(number, section)| Some((number, section, runnable(section, device)?)))
-        .peekable();
-    if runs.peek().is_none() {
-        return;
-    }
+    let runs =
+        runs.filter_map(|(number, section)| Some((number, section, runnable(section, device)?)));
     let module = match load(text) {
         Ok(module) => module,
         Err(answer) => return println!("\n{WRONG}{answer}"),
@@ -197,8 +195,50 @@ fn run_file(text: &str, first: usize) {
     println!("\n{count} run");
 }
 
+/// At most so many children run at once: each has a context, with memory of the device.
+const MOST_CHILDREN: usize = 8;
+
+/// What came of a file.
+struct Outcome<'a> {
+    name: &'a str,
+    /// Sections that were run.
+    count: usize,
+    /// What is wrong, as text.
+    failures: String,
+}
+
+/// Runs a file in children, each behind the section that cost the one before its context.
+fn outcome(name: &str) -> Outcome<'_> {
+    let (mut failures, mut count, mut first) = (String::new(), 0, 0);
+    loop {
+        let variables = [(FILE, name), (FIRST, &first.to_string())];
+        let output = run_in_child("the_device_answers_what_the_files_say", &variables);
+        let mut lost = None;
+        for line in output.stdout.lines() {
+            if let Some(wrong) = line.strip_prefix(WRONG) {
+                failures += &format!("{name}: {}\n\n", wrong.replace(LINE, "\n"));
+            } else if let Some(number) = line.strip_prefix(LOST) {
+                lost = Some(number.parse::<usize>().expect("a section's number"));
+            } else if let Some(run) = line.strip_suffix(" run") {
+                count += run.parse::<usize>().expect("a count");
+            }
+        }
+        match lost {
+            Some(number) => first = number + 1,
+            None => {
+                return Outcome {
+                    name,
+                    count,
+                    failures,
+                };
+            }
+        }
+    }
+}
+
 // A fault ends the context, and with some drivers the process's use of the device: so each file has a process of its own, and what
-// stands behind a fault another one.
+// stands behind a fault another one. On a GPU most of a process is making its context, some 200 ms: files of which nothing runs here, which
+// are most, have none, and several run at once.
 #[test]
 fn the_device_answers_what_the_files_say() {
     let mut files = Vec::new();
@@ -211,30 +251,42 @@ fn the_device_answers_what_the_files_say() {
         let (_, text) = files.iter().find(|(name, _)| *name == wanted).unwrap();
         return run_file(text, first.parse().unwrap());
     }
+    let device = choose_driver();
     let wanted = std::env::var("WARPSMITH_FILES").unwrap_or_default();
-    let (mut failures, mut count) = (String::new(), 0);
-    for (name, _) in files.iter().filter(|(name, _)| name.contains(&wanted)) {
-        let mut first = 0;
-        loop {
-            let variables = [(FILE, name.as_str()), (FIRST, &first.to_string())];
-            let output = run_in_child("the_device_answers_what_the_files_say", &variables);
-            let mut lost = None;
-            for line in output.stdout.lines() {
-                if let Some(wrong) = line.strip_prefix(WRONG) {
-                    failures += &format!("{name}: {}\n\n", wrong.replace(LINE, "\n"));
-                } else if let Some(number) = line.strip_prefix(LOST) {
-                    lost = Some(number.parse::<usize>().expect("a section's number"));
-                } else if let Some(run) = line.strip_suffix(" run") {
-                    count += run.parse::<usize>().expect("a count");
+    let runs_here = |name: &str, text: &str| {
+        let sections = sections(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut sections = sections.iter();
+        sections.any(|section| runnable(section, device).is_some())
+    };
+    let wanted: Vec<&str> = files
+        .iter()
+        .filter(|(name, text)| name.contains(&wanted) && runs_here(name, text))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let children = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..children.min(MOST_CHILDREN) {
+            scope.spawn(|| {
+                while let Some(name) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = outcome(name);
+                    outcomes.lock().unwrap().push(outcome);
                 }
-            }
-            match lost {
-                Some(number) => first = number + 1,
-                None => break,
-            }
+            });
         }
-    }
-    eprintln!("{count} sections run");
-    assert!(count > 0, "no section of a file matches `{wanted}`");
+    });
+    let mut outcomes = outcomes.into_inner().unwrap();
+    outcomes.sort_by_key(|outcome| outcome.name);
+    let count: usize = outcomes.iter().map(|outcome| outcome.count).sum();
+    let failures: String = outcomes
+        .into_iter()
+        .map(|outcome| outcome.failures)
+        .collect();
+    eprintln!("{count} sections of {} files run", wanted.len());
+    assert!(
+        count > 0,
+        "WARPSMITH_FILES names no file with a section that runs here"
+    );
     assert!(failures.is_empty(), "\n{failures}");
 }

@@ -6,12 +6,7 @@ use common::*;
 #[test]
 fn nothing_works_before_initialisation() {
     // covers: DRV-01
-    let choice = if std::env::var_os("WARPSMITH_DEVICE").is_some() {
-        Choice::Default
-    } else {
-        Choice::Simulator
-    };
-    let chosen = warpsmith_driver::select(choice).unwrap();
+    let chosen = choose_driver();
     let (mut count, mut memory) = (0, 0);
     fails!(3, cuDeviceGetCount(&mut count));
     fails!(3, cuMemAlloc_v2(&mut memory, 16));
@@ -24,7 +19,7 @@ fn nothing_works_before_initialisation() {
     assert!(get!(cuDriverGetVersion()) >= 12000);
 
     // The choice is made for good.
-    assert_eq!(warpsmith_driver::select(choice).unwrap(), chosen);
+    assert_eq!(choose_driver(), chosen);
     assert_eq!(warpsmith_driver::backend(), Some(chosen));
     if chosen == Backend::Simulator {
         assert!(warpsmith_driver::select(Choice::Cuda).is_err());

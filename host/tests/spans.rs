@@ -132,6 +132,12 @@ fn each_piece_of_work_is_a_span_with_its_sizes() {
         let mut words = stream.upload(&[1_u32; LEN]).unwrap();
         launch_add(&stream, &add, &mut words, 1);
         stream.fill(&mut words, 5).unwrap();
+        // In the stream that alone has used the memory, and where others may use it, too.
+        let part = words.slice(..100);
+        let mut work = ForeignWork::new("work in its own stream");
+        work.reads(&stream, &part).unwrap();
+        // SAFETY: nothing is enqueued.
+        unsafe { work.enqueue(|| Ok::<(), Error>(())) }.unwrap();
         let mut graph = gpu.graph().unwrap();
         // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { graph.kernel_untyped(&add, Grid::cover(LEN, 128), (&mut words, 1)) }.unwrap();
@@ -169,6 +175,7 @@ fn each_piece_of_work_is_a_span_with_its_sizes() {
     assert_eq!(bytes("memory", "cuMemAllocAsync"), "4000");
     assert_eq!(bytes("memory", "cuMemFreeAsync"), "4000");
     assert_eq!(bytes("memory", "cuMemHostAlloc"), "77777");
+    assert_eq!(bytes("library", "work in its own stream"), "400");
     assert_eq!(bytes("library", "a library's work"), "4000");
     let [graph] = of_kind(&spans, "graph")[..] else {
         panic!("{spans:#?}")

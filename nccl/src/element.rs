@@ -57,6 +57,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
+    #[inline]
     pub(crate) fn raw(self) -> ncclRedOp_t {
         match self {
             Reduction::Sum => ncclRedOp_t::ncclSum,

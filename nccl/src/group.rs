@@ -53,12 +53,19 @@ struct Queued<'a> {
 /// The closure's; what NCCL refuses; [`Error::Timeout`] where other ranks do not connect, which costs the communicator.
 pub fn group<'a>(build: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()> {
     let mut group = Group {
-        work: ForeignWork::new("warpsmith_nccl::group"),
+        work: ForeignWork::new(CALL),
         calls: SmallVec::new(),
     };
     build(&mut group)?;
-    group.enqueue()
+    let Group { mut work, calls } = group;
+    match calls.into_inner() {
+        Ok([only]) => only.enqueue_alone(&mut work),
+        Err(calls) => enqueue_together(&mut work, &calls),
+    }
 }
+
+/// By which errors name what puts calls in order.
+const CALL: &str = "warpsmith_nccl::group";
 
 /// Neither a root nor another side: of calls that have none.
 const NO_RANK: usize = 0;
@@ -66,41 +73,56 @@ const NO_RANK: usize = 0;
 const NO_REDUCTION: ncclRedOp_t = ncclRedOp_t::ncclSum;
 
 impl<'a> Group<'a> {
-    /// The stream and the communicator go together, and there is such a rank.
-    #[inline]
+    /// The group uses no other stream for the communicator.
     fn check(
         &self,
+        collective: &'static Collective,
+        communicator: &Communicator,
+        stream: &Stream,
+    ) -> Result<()> {
+        let is_mixed = |known: &Queued<'_>| {
+            std::ptr::eq(known.communicator, communicator) && !std::ptr::eq(known.stream, stream)
+        };
+        if !self.calls.iter().any(is_mixed) {
+            return Ok(());
+        }
+        Err(Error::misuse(
+            collective.name,
+            "the group uses another stream for the same communicator already",
+            "use one stream for each communicator in a group",
+        ))
+    }
+}
+
+impl<'a> Queued<'a> {
+    /// The stream and the communicator go together, and there is such a rank.
+    #[inline(always)]
+    fn check(
         collective: &'static Collective,
         communicator: &Communicator,
         stream: &Stream,
         rank: usize,
     ) -> Result<()> {
         let inner = &communicator.inner;
-        let is_mixed = |known: &Queued<'_>| {
-            std::ptr::eq(known.communicator, communicator) && !std::ptr::eq(known.stream, stream)
-        };
-        if stream.is_of(&inner.gpu) && rank < inner.size && !self.calls.iter().any(is_mixed) {
+        if stream.is_of(&inner.gpu) && rank < inner.size {
             return Ok(());
         }
         Err(refused(collective, communicator, stream, rank))
     }
 
-    /// Adds a call whose buffers were named.
-    #[inline]
-    #[allow(clippy::too_many_arguments)] // What a call is.
-    fn add<S: Element, D>(
-        &mut self,
+    /// A call whose stream, communicator and rank were checked, and whose buffers were named.
+    #[inline(always)]
+    fn new<S: Element, D>(
         collective: &'static Collective,
         communicator: &'a Communicator,
         stream: &'a Stream,
-        send: &ForeignMemory<S>,
-        receive: &ForeignMemory<D>,
+        (send, receive): (&ForeignMemory<S>, &ForeignMemory<D>),
         reduction: ncclRedOp_t,
         rank: usize,
-    ) -> Result<()> {
+    ) -> Result<Queued<'a>> {
         let inner = &communicator.inner;
         let count = collective.count(send.len(), receive.len(), inner.size)?;
-        self.calls.push(Queued {
+        Ok(Queued {
             collective,
             communicator,
             stream,
@@ -116,37 +138,36 @@ impl<'a> Group<'a> {
                 comm: inner.comm(),
                 stream: stream.as_raw(),
             },
-        });
-        Ok(())
+        })
     }
 
+    /// Enqueues the call, whose buffers are named to `work`, and nothing else.
+    ///
     /// NCCL enqueues in the streams of the calls alone, which were named; it reads what was named for reading and writes what was named for
     /// writing, as far as the counts say, which are those of the buffers; a graph keeps the communicators. What NCCL has begun it has enqueued
     /// when it is no longer in progress.
-    #[inline]
-    fn enqueue(self) -> Result<()> {
-        let Group { mut work, calls } = self;
-        match &calls[..] {
-            [only] if !only.collective.is_several => {
-                let call = only.collective.name;
-                let inner = &only.communicator.inner;
-                let mut taken = Taken::take(call, inner)?;
-                work.keeps(inner);
-                // SAFETY: as this function's first lines say.
-                unsafe {
-                    work.enqueue(|| match only.make()? {
-                        true => Ok(()),
-                        false => taken.finish(call),
-                    })
-                }
-            }
-            calls => enqueue_together(work, calls),
+    #[inline(always)]
+    fn enqueue_alone(self, work: &mut ForeignWork<'a>) -> Result<()> {
+        if self.collective.is_several {
+            return enqueue_together(work, &[self]);
+        }
+        let call = self.collective.name;
+        let inner = &self.communicator.inner;
+        let mut taken = Taken::take(call, inner)?;
+        work.keeps(inner);
+        // SAFETY: as this function's first lines say.
+        unsafe {
+            work.enqueue_by_ref(|| match self.make()? {
+                true => Ok(()),
+                false => taken.finish(call),
+            })
         }
     }
 }
 
-/// Enqueues several calls: see [`Group::enqueue`].
-fn enqueue_together<'a>(mut work: ForeignWork<'a>, calls: &[Queued<'a>]) -> Result<()> {
+/// Enqueues several calls, as [`Queued::enqueue_alone`] does one.
+#[inline(never)]
+fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Result<()> {
     const CALL: &str = "ncclGroupEnd";
     let Some(first) = calls.first() else {
         return Ok(());
@@ -158,9 +179,9 @@ fn enqueue_together<'a>(mut work: ForeignWork<'a>, calls: &[Queued<'a>]) -> Resu
         work.keeps(taken.inner());
     }
     let make = || calls.iter().try_for_each(|call| call.make().map(drop));
-    // SAFETY: as the first lines of `Group::enqueue` say.
+    // SAFETY: as the first lines of `Queued::enqueue_alone` say.
     unsafe {
-        work.enqueue(|| match grouped(nccl, make)? {
+        work.enqueue_by_ref(|| match grouped(nccl, make)? {
             // Whether what was begun is enqueued, as NCCL says.
             true => Ok(()),
             false => taken.iter_mut().try_for_each(|taken| taken.finish(CALL)),
@@ -183,15 +204,10 @@ fn refused(
             format!("the communicator is of {own}, the stream of {other}"),
             "make the stream from `communicator.gpu()`",
         )
-    } else if rank >= size {
+    } else {
         (
             format!("there is no rank {rank} of {size}"),
             "ranks are numbered from 0",
-        )
-    } else {
-        (
-            "the group uses another stream for the same communicator already".into(),
-            "use one stream for each communicator in a group",
         )
     };
     Error::misuse(collective.name, message, hint)
@@ -199,11 +215,11 @@ fn refused(
 
 impl Queued<'_> {
     /// Calls NCCL, which enqueues at the end of the group, if there is one. Whether it has all that it needs for that.
-    #[inline]
+    #[inline(always)]
     fn make(&self) -> Result<bool> {
         let nccl = &self.communicator.inner.nccl.functions;
-        // SAFETY: the communicator is alive, and this thread alone calls with it (`enqueue` has taken it); the stream is borrowed, and of the
-        // same device; the buffers have what the count says (both were checked when the call was added), and are borrowed until the work is
+        // SAFETY: the communicator is alive, and this thread alone calls with it (whoever calls this has taken it); the stream is borrowed, and of
+        // the same device; the buffers have what the count says (both were checked when the call was added), and are borrowed until the work is
         // enqueued, behind which they stay until it is done.
         match unsafe { self.collective.call(nccl, &self.arguments) } {
             ncclResult_t::ncclSuccess => Ok(true),
@@ -248,12 +264,10 @@ macro_rules! method {
         method! { @both
             [$(#[$doc])*] $name [S: {DeviceRead<Item: Element>}, D: {DeviceWrite<Item = S::Item>}]
             [send: {S}, receive: {mut D}] [$($argument: $kind),*]
-            |group, communicator, stream| {
-                group.check(&collective::$collective, communicator, stream, $rank)?;
-                let send = group.work.reads(stream, send)?;
-                let receive = group.work.writes(stream, receive)?;
-                group.add(&collective::$collective, communicator, stream, &send, &receive, $reduction, $rank)
-            }
+            $collective($reduction, $rank) |work, stream| {
+                let send = work.reads(stream, send)?;
+                let receive = work.writes(stream, receive)?;
+            } (send, receive)
             $fence $before $call $after
         }
     };
@@ -264,11 +278,9 @@ macro_rules! method {
     ) => {
         method! { @both
             [$(#[$doc])*] $name [D: {DeviceWrite<Item: Element>}] [buffer: {mut D}] [$($argument: $kind),*]
-            |group, communicator, stream| {
-                group.check(&collective::$collective, communicator, stream, $rank)?;
-                let buffer = group.work.writes(stream, buffer)?;
-                group.add(&collective::$collective, communicator, stream, &buffer, &buffer, $reduction, $rank)
-            }
+            $collective($reduction, $rank) |work, stream| {
+                let buffer = work.writes(stream, buffer)?;
+            } (buffer, buffer)
             $fence $before $call $after
         }
     };
@@ -279,18 +291,17 @@ macro_rules! method {
     ) => {
         method! { @both
             [$(#[$doc])*] $name [S: {DeviceRead<Item: Element>}] [send: {S}] [$($argument: $kind),*]
-            |group, communicator, stream| {
-                group.check(&collective::$collective, communicator, stream, $rank)?;
-                let send = group.work.reads(stream, send)?;
-                group.add(&collective::$collective, communicator, stream, &send, &send, $reduction, $rank)
-            }
+            $collective($reduction, $rank) |work, stream| {
+                let send = work.reads(stream, send)?;
+            } (send, send)
             $fence $before $call $after
         }
     };
     (@both
         [$(#[$doc:meta])*] $name:ident [$($type:ident: {$($bound:tt)*}),*]
         [$($buffer:ident: {$($access:tt)*}),*] [$($argument:ident: $kind:ty),*]
-        |$group:ident, $communicator:ident, $stream:ident| $body:block
+        $collective:ident($reduction:expr, $rank:expr)
+        |$work:ident, $stream:ident| { $($named:tt)* } ($from:ident, $to:ident)
         $fence:literal $before:literal $call:literal $after:literal
     ) => {
         impl<'a> Group<'a> {
@@ -313,8 +324,15 @@ macro_rules! method {
             where
                 $($type: $($bound)* + ?Sized),*
             {
-                let ($group, $communicator, $stream) = (self, communicator, stream);
-                $body
+                let collective = &collective::$collective;
+                Queued::check(collective, communicator, stream, $rank)?;
+                self.check(collective, communicator, stream)?;
+                let ($work, $stream) = (&mut self.work, stream);
+                $($named)*
+                let buffers = (&$from, &$to);
+                let call = Queued::new(collective, communicator, stream, buffers, $reduction, $rank)?;
+                self.calls.push(call);
+                Ok(())
             }
         }
 
@@ -337,7 +355,13 @@ macro_rules! method {
             where
                 $($type: $($bound)* + ?Sized),*
             {
-                group(|group| group.$name(self, stream, $($buffer,)* $($argument),*))
+                let collective = &collective::$collective;
+                Queued::check(collective, self, stream, $rank)?;
+                let mut work = ForeignWork::new(CALL);
+                let ($work, $stream) = (&mut work, stream);
+                $($named)*
+                let buffers = (&$from, &$to);
+                Queued::new(collective, self, stream, buffers, $reduction, $rank)?.enqueue_alone($work)
             }
         }
     };

@@ -15,6 +15,11 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// The compiler that cargo is told to use, else the one on the `PATH`.
+pub fn rustc() -> OsString {
+    std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
+}
+
 /// The folder to build, in a child of `bench build`.
 pub fn bench_build_folder() -> Option<PathBuf> {
     std::env::var_os(BENCH_BUILD_FOLDER).map(PathBuf::from)

@@ -59,16 +59,21 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Chooses the driver, of which nothing is called yet.
+pub fn choose_driver() -> Backend {
+    let choice = if std::env::var_os("WARPSMITH_DEVICE").is_some() {
+        Choice::Default
+    } else {
+        Choice::Simulator
+    };
+    warpsmith_driver::select(choice).expect("a driver")
+}
+
 /// Starts the driver and makes the first device's primary context current to this thread.
 pub fn gpu() -> Backend {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let choice = if std::env::var_os("WARPSMITH_DEVICE").is_some() {
-            Choice::Default
-        } else {
-            Choice::Simulator
-        };
-        warpsmith_driver::select(choice).expect("a driver");
+        choose_driver();
         ok!(cuInit(0));
     });
     let context: CUcontext = get!(cuDevicePrimaryCtxRetain(0));

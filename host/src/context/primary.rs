@@ -129,12 +129,13 @@ impl Context {
         if code.0 == 0 {
             return code;
         }
-        self.call_bound(code, &mut call)
+        // By value: what it has captured need not be in memory before.
+        self.call_bound(code, call)
     }
 
     /// Makes the context current, and if it was not makes the call again, which has answered `code`.
     #[cold]
-    fn call_bound(&self, code: CUresult, call: &mut dyn FnMut() -> CUresult) -> CUresult {
+    fn call_bound(&self, code: CUresult, mut call: impl FnMut() -> CUresult) -> CUresult {
         let mut current = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `current`, which outlives the call.
         let asked = unsafe { raw::cuCtxGetCurrent(&mut current) };

@@ -8,6 +8,7 @@ thread_local! {
 }
 
 /// Whether this thread is inside of a callback, where the driver must not be called.
+#[inline]
 pub(crate) fn is_running() -> bool {
     RUNNING.get()
 }

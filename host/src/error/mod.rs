@@ -147,6 +147,7 @@ impl Error {
     }
 
     /// Says in the error what was being done.
+    #[cold]
     pub(crate) fn while_doing(mut self, context: impl FnOnce() -> String) -> Error {
         if let Some(known) = self.context_mut() {
             known.get_or_insert_with(context);
@@ -155,6 +156,7 @@ impl Error {
     }
 
     /// Adds to what was being done.
+    #[cold]
     pub(crate) fn and_doing(mut self, more: impl FnOnce() -> String) -> Error {
         if let Some(known) = self.context_mut() {
             *known = Some(match known.take() {

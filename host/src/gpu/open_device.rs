@@ -178,13 +178,16 @@ impl DeviceState {
 
     /// Enqueues a piece of work, which is traced where the device is and the track is one.
     #[inline]
-    pub(crate) fn traced<'w, R>(
+    pub(crate) fn traced<'t, 'w, R>(
         &self,
-        track: Option<Track<'_>>,
+        track: impl FnOnce() -> Option<Track<'t>>,
         work: impl FnOnce() -> Work<'w>,
         enqueue: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        match track.filter(|_| self.is_traced()) {
+        if !self.is_traced() {
+            return enqueue();
+        }
+        match track() {
             Some(track) => {
                 trace::enqueue(self.trace(), self.context.choice, track, work(), enqueue)
             }

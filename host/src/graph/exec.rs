@@ -346,7 +346,7 @@ impl GraphExec {
         }
         self.last_stream = Arc::downgrade(&stream.handle);
         self.gpu.traced(
-            Track::of(&stream.handle),
+            || Track::of(&stream.handle),
             || Work::graph(self.contents.launches.len()),
             // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
             || unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) },

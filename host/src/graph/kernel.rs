@@ -361,7 +361,7 @@ impl Launch<'_> {
     pub(super) fn uses(kernel: &Function, packer: &Packer<'_>) -> Vec<MemoryUse> {
         let memory = packer.uses().iter().map(|used| MemoryUse {
             memory: used.allocation.clone(),
-            access: used.access,
+            access: used.access(),
         });
         let variables = kernel.variables.iter().map(|variables| MemoryUse {
             memory: variables.clone(),

@@ -84,8 +84,19 @@ impl Words {
 #[derive(Clone, Copy)]
 pub(crate) struct Use<'a> {
     pub(crate) allocation: &'a Arc<Allocation>,
-    pub(crate) access: Access,
-    pub(crate) scope: ViewScope,
+    view: RawView<'a>,
+    pub(crate) kind: AccessKind,
+}
+
+impl Use<'_> {
+    /// The bytes of the allocation, and what is done to them.
+    pub(crate) fn access(&self) -> Access {
+        self.view.access(self.kind)
+    }
+
+    pub(crate) fn scope(&self) -> ViewScope {
+        self.view.scope
+    }
 }
 
 /// A graph that the kernel may launch.
@@ -137,8 +148,8 @@ impl<'a> Packer<'a> {
                 self.needs_ordering |= !allocation.is_owned_by(self.stream_number);
                 self.uses[self.use_count].write(Use {
                     allocation,
-                    access: view.access(kind),
-                    scope: view.scope,
+                    view,
+                    kind,
                 });
                 self.use_count += 1;
                 view.address
@@ -171,7 +182,7 @@ impl<'a> Packer<'a> {
             let others = self.uses().iter();
             others
                 .filter(|other| Arc::ptr_eq(other.allocation, allocation))
-                .any(|other| other.access.conflicts(&access))
+                .any(|other| other.access().conflicts(&access))
         });
         self.memory(view, kind);
     }

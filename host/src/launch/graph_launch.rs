@@ -93,8 +93,8 @@ impl RecordedLaunch for GraphLaunch {
 impl GraphLaunch {
     /// Gives a node what the shape has beyond blocks and threads.
     pub(crate) fn set_attributes(&self, node: raw::CUgraphNode) -> Result<()> {
-        let launch = self.attributes()?;
-        for attribute in &launch.list[..launch.count as usize] {
+        let mut attributes = self.attributes()?;
+        for attribute in attributes.as_mut_slice() {
             // SAFETY: the callers say that the node is alive and a kernel's; the driver copies the value, which outlives the call.
             unsafe {
                 call!(cuGraphKernelNodeSetAttribute(

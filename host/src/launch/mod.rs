@@ -24,7 +24,7 @@ use crate::error::{Code, Result};
 use crate::gpu::open_device::{check_same_device, wrong_device};
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
-use crate::order::access::ViewScope;
+use crate::order::access::{AccessKind, ViewScope};
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::order::stream_handle::Overlap;
@@ -289,12 +289,15 @@ impl Stream {
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         let gpu = &self.gpu;
-        let mut of_memory = packer.uses().iter().map(|used| &used.allocation.gpu);
         if !Arc::ptr_eq(gpu, &kernel.module.gpu) {
             let devices = [&kernel.module.gpu, gpu];
             return Err(wrong_device(CALL, ["the kernel", "the stream"], devices));
         }
-        if let Some(other) = of_memory.find(|other| !Arc::ptr_eq(gpu, other)) {
+        // What this stream alone has used is of its device.
+        let mut of_memory = packer.uses().iter().map(|used| &used.allocation.gpu);
+        if packer.needs_ordering()
+            && let Some(other) = of_memory.find(|other| !Arc::ptr_eq(gpu, other))
+        {
             let devices = [other, gpu];
             return Err(wrong_device(
                 CALL,
@@ -316,7 +319,7 @@ impl Stream {
         {
             let (launch, _new) = self.number_launch(kernel);
             for used in packer.uses() {
-                if used.access.writes() {
+                if used.kind == AccessKind::Write {
                     used.allocation.note_write(launch);
                 }
             }
@@ -325,7 +328,7 @@ impl Stream {
                 return self.call_driver(kernel, grid, options, packer, launch);
             }
             return gpu.traced(
-                Track::of(&self.handle),
+                || Track::of(&self.handle),
                 || Work::kernel(&kernel.name, grid.sizes()),
                 || self.call_driver(kernel, grid, options, packer, launch),
             );
@@ -371,8 +374,8 @@ impl Stream {
                 &guard,
                 &self.handle,
                 &launch,
-                used.access,
-                used.scope,
+                used.access(),
+                used.scope(),
             )?;
         }
         if let Some(variables) = &kernel.variables {
@@ -393,7 +396,7 @@ impl Stream {
         }
         let parameters = packer.parameters();
         self.gpu.traced(
-            Track::of(&self.handle),
+            || Track::of(&self.handle),
             || Work::kernel(&kernel.name, grid.sizes()),
             || self.call_driver(kernel, grid, options, packer, launch.number),
         )?;
@@ -438,7 +441,8 @@ impl Stream {
         }
         match options {
             None => {
-                let mut attributes: LaunchAttributes = LaunchAttributes::new(grid);
+                let mut attributes: LaunchAttributes = LaunchAttributes::none();
+                attributes.add_grid(grid);
                 self.call_driver_with(kernel, grid, &mut attributes, packer)
             }
             Some(options) => self.call_driver_for(kernel, grid, options, packer),
@@ -480,23 +484,20 @@ impl Stream {
         attributes: &mut LaunchAttributes<MOST>,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
+        let attributes = attributes.as_mut_slice();
         let config = raw::CUlaunchConfig {
             hStream: self.handle.raw(),
-            attrs: attributes.list.as_mut_ptr(),
-            numAttrs: attributes.count,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
             ..grid.configuration()
         };
+        let (config, function, pointers) = (&config, kernel.raw(), packer.pointers());
         // SAFETY: configuration, attributes and parameters outlive the call; `kernel` keeps the function's module. The parameters are
         // those of the entry: `Arguments` and the signature (`Module::kernel`) see to it for a safe launch, the caller's promise for an
         // unsafe one.
         // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
-        let code = self.gpu.context().call_in_stream(|| unsafe {
-            raw::cuLaunchKernelEx(
-                &config,
-                kernel.raw(),
-                packer.pointers(),
-                std::ptr::null_mut(),
-            )
+        let code = self.gpu.context().call_in_stream(move || unsafe {
+            raw::cuLaunchKernelEx(config, function, pointers, std::ptr::null_mut())
         });
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));

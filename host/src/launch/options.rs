@@ -254,7 +254,8 @@ impl<'a> LaunchOptions<'a> {
         may_overlap: bool,
         gpu: &Arc<OpenDevice>,
     ) -> Result<LaunchAttributes<MOST>> {
-        let mut attributes = LaunchAttributes::new(grid);
+        let mut attributes = LaunchAttributes::none();
+        attributes.add_grid(grid);
         let mut add = |id, set: &dyn Fn(&mut raw::CUlaunchAttributeValue)| {
             let mut value = raw::CUlaunchAttributeValue::default();
             set(&mut value);

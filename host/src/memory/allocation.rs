@@ -75,39 +75,66 @@ impl Allocation {
         let gpu = &stream.gpu;
         gpu.limits().require_pools()?;
         let mut base = 0;
+        let allocated = if gpu.is_traced() {
+            Allocation::ask_driver_traced(stream, pool, bytes, &mut base)
+        } else {
+            Allocation::ask_driver(stream, pool, bytes, &mut base)
+        };
+        match allocated {
+            Ok(()) => Ok(Allocation::pooled(stream, base, bytes)),
+            Err(error) => Err(error.while_doing(|| format!("{bytes} bytes"))),
+        }
+    }
+
+    /// The driver's part of [`in_stream`](Self::in_stream).
+    #[inline(always)]
+    fn ask_driver(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+        base: &mut u64,
+    ) -> Result<()> {
         let raw = stream.handle.raw();
-        gpu.traced(
-            Track::of(&stream.handle),
+        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the pool.
+        let code = stream.gpu.context().call_in_stream(move || unsafe {
+            match pool {
+                None => raw::cuMemAllocAsync(base, bytes, raw),
+                Some(pool) => raw::cuMemAllocFromPoolAsync(base, bytes, pool.raw(), raw),
+            }
+        });
+        check("cuMemAllocAsync", code)
+    }
+
+    #[cold]
+    fn ask_driver_traced(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+        base: &mut u64,
+    ) -> Result<()> {
+        stream.gpu.traced(
+            || Track::of(&stream.handle),
             || Work::call("cuMemAllocAsync", bytes),
-            || {
-                // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has
-                // the pool.
-                let code = gpu.context().call_in_stream(|| unsafe {
-                    match pool {
-                        None => raw::cuMemAllocAsync(&mut base, bytes, raw),
-                        Some(pool) => {
-                            raw::cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)
-                        }
-                    }
-                });
-                check("cuMemAllocAsync", code)
-            },
+            || Allocation::ask_driver(stream, pool, bytes, base),
         )
-        .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
-        Ok(Allocation::pooled(stream, base, bytes))
     }
 
     /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
     /// after it.
+    #[inline]
     pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
         match Allocation::of_freed_block(stream, base, bytes) {
             Some(allocation) => allocation,
-            None => {
-                let kind = MemoryKind::Pool(stream.handle.lane().clone());
-                let history = UseHistory::begun_in(&stream.handle);
-                Allocation::with_history(&stream.gpu, base, bytes, kind, history)
-            }
+            None => Allocation::pooled_anew(stream, base, bytes),
         }
+    }
+
+    /// As [`pooled`](Self::pooled), where the stream keeps nothing that describes it.
+    #[cold]
+    fn pooled_anew(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
+        let kind = MemoryKind::Pool(stream.handle.lane().clone());
+        let history = UseHistory::begun_in(&stream.handle);
+        Allocation::with_history(&stream.gpu, base, bytes, kind, history)
     }
 
     /// Page-locked host memory, zeroed.
@@ -177,7 +204,7 @@ impl Allocation {
     /// Enqueues zeros for memory that was just allocated with so many bytes, in this crate's own stream.
     fn zero(gpu: &OpenDevice, base: u64, bytes: usize) -> Result<()> {
         gpu.traced(
-            Some(Track::service(gpu.context())),
+            || Some(Track::service(gpu.context())),
             || Work::call("cuMemsetD8Async", bytes),
             // SAFETY: the memory was allocated with `bytes` bytes, and its address has not left the caller.
             || unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) },

@@ -295,7 +295,7 @@ impl Stream {
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let enqueue = || {
-            let track = Track::of(&self.handle);
+            let track = || Track::of(&self.handle);
             self.gpu.traced(track, || Work::call(call, bytes), enqueue)
         };
         self.gpu.bind()?;

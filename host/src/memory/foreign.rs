@@ -14,7 +14,7 @@ use crate::order::access::AccessKind;
 use crate::order::order_lock::OrderGuard;
 use crate::stream::Stream;
 use crate::trace::Begun;
-use crate::trace::listeners::Told;
+use crate::trace::listeners::{self, Told};
 use crate::trace::track::Track;
 use crate::trace::work::Work;
 
@@ -109,7 +109,7 @@ impl<'a> ForeignWork<'a> {
     }
 
     /// The work uses this stream, even if it touches no memory there.
-    #[inline]
+    #[inline(always)]
     pub fn uses(&mut self, stream: &'a Stream) {
         let is_last = |&last: &&Stream| std::ptr::eq(last, stream);
         if !self.streams.last().is_some_and(is_last) {
@@ -122,7 +122,7 @@ impl<'a> ForeignWork<'a> {
     /// # Errors
     ///
     /// The memory is of another device than the stream, or only copies reach it.
-    #[inline]
+    #[inline(always)]
     pub fn reads<M: DeviceRead + ?Sized>(
         &mut self,
         stream: &'a Stream,
@@ -136,7 +136,7 @@ impl<'a> ForeignWork<'a> {
     /// # Errors
     ///
     /// As for [`reads`](Self::reads).
-    #[inline]
+    #[inline(always)]
     pub fn writes<M: DeviceWrite + ?Sized>(
         &mut self,
         stream: &'a Stream,
@@ -148,19 +148,23 @@ impl<'a> ForeignWork<'a> {
 
     /// The work needs `object`: a graph that it becomes part of keeps it for as long as it may be launched. Work that is not captured does
     /// not: a library waits for such work itself before it gives up what the work needs.
-    #[inline]
+    #[inline(always)]
     pub fn keeps<T: Any + Send + Sync>(&mut self, object: &'a Arc<T>) {
         self.kept.push(object);
     }
 
-    #[inline]
+    /// A part of each piece of work: that it is inlined, as all on the way to the library's call, leaves the lists where they are, of lengths
+    /// that the compiler knows.
+    #[inline(always)]
     fn add<T: Pod>(
         &mut self,
         stream: &'a Stream,
         view: RawView<'a>,
         kind: AccessKind,
     ) -> Result<ForeignMemory<T>> {
+        // What this stream alone has used is of its device, and more than copies reach it.
         if let Some(allocation) = view.allocation
+            && !allocation.is_owned_by(stream.handle.number())
             && (!Arc::ptr_eq(&allocation.gpu, &stream.gpu) || allocation.is_for_copies_only())
         {
             return Err(self.refused(stream, allocation));
@@ -209,34 +213,74 @@ impl<'a> ForeignWork<'a> {
     /// All that `enqueue` enqueues is in the streams that were named, or comes after what they hold and before what they get later. It
     /// touches, in each stream, no memory of this crate but what was named there, and writes only what was named for writing. What is
     /// kept by [`keeps`](Self::keeps), with the memory, is all that it needs as part of a graph.
+    #[inline(always)]
     pub unsafe fn enqueue<R, E: From<Error>>(
-        self,
+        mut self,
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
-        if let Some(stream) = self.in_owning_stream() {
-            stream.gpu.bind()?;
-            let launch = stream.handle.timeline().after_last();
-            for (_, used) in &self.parts {
-                if let (AccessKind::Write, Some(allocation)) = (used.kind, used.view.allocation) {
-                    allocation.note_write(launch);
-                }
-            }
-            return enqueue();
-        }
-        let (call, streams) = (self.call, self.streams.clone());
-        self.in_order(|_| {
-            for stream in &streams {
-                stream
-                    .gpu
-                    .refuse_beside_host_accesses(call, &stream.handle)?;
-            }
-            enqueue()
-        })
+        // SAFETY: the caller promises what is asked for.
+        unsafe { self.enqueue_by_ref(enqueue) }
     }
 
-    /// The only stream, if it owns all the memory, is not captured, and its device has no reason to look at what is enqueued: as a launch
-    /// on its fast path the work needs no order but the stream's.
-    #[inline]
+    /// As [`enqueue`](Self::enqueue), for work that is enqueued several times, or is not to be moved: the borrows last.
+    ///
+    /// ```
+    /// use warpsmith_driver::raw;
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::ForeignWork;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let mut numbers = stream.upload(&[1_u8, 2, 3, 4])?;
+    /// {
+    ///     let mut work = ForeignWork::new("a library's fill");
+    ///     let memory = work.writes(&stream, &mut numbers)?;
+    ///     for (first, value) in [(0, 7), (2, 8)] {
+    ///         // SAFETY: the fill is enqueued in `stream`, and writes the bytes of `numbers` from `first` on.
+    ///         unsafe {
+    ///             work.enqueue_by_ref(|| {
+    ///                 let from = memory.pointer().address() + first;
+    ///                 let code = raw::cuMemsetD8Async(from, value, memory.len() - first as usize, stream.as_raw().cast());
+    ///                 assert_eq!(code.0, 0);
+    ///                 Ok::<(), warpsmith_host::Error>(())
+    ///             })
+    ///         }?;
+    ///     }
+    /// }
+    /// assert_eq!(stream.download(&numbers)?, [7, 7, 8, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`enqueue`](Self::enqueue).
+    ///
+    /// # Safety
+    ///
+    /// As for [`enqueue`](Self::enqueue), each time.
+    #[inline(always)]
+    pub unsafe fn enqueue_by_ref<R, E: From<Error>>(
+        &mut self,
+        enqueue: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
+        let Some(stream) = self.in_owning_stream() else {
+            return self.enqueue_in_order(enqueue);
+        };
+        stream.gpu.bind()?;
+        let launch = stream.handle.timeline().after_last();
+        for (_, used) in &self.parts {
+            if let (AccessKind::Write, Some(allocation)) = (used.kind, used.view.allocation) {
+                allocation.note_write(launch);
+            }
+        }
+        enqueue()
+    }
+
+    /// The only stream, if it owns all the memory, is not captured, and neither its device nor anybody else has a reason to look at what is
+    /// enqueued: as a launch on its fast path the work needs no order but the stream's.
+    #[inline(always)]
     fn in_owning_stream(&self) -> Option<&'a Stream> {
         let [stream] = self.streams[..] else {
             return None;
@@ -248,13 +292,30 @@ impl<'a> ForeignWork<'a> {
         };
         (!stream.handle.is_captured()
             && stream.gpu.order().launch_gate.state().is_open()
+            && !listeners::are_there()
             && self.parts.iter().all(is_owned))
         .then_some(stream)
     }
 
+    /// As [`enqueue`](Self::enqueue), where the work has to be put in order, or told of.
+    #[cold]
+    fn enqueue_in_order<R, E: From<Error>>(
+        &self,
+        enqueue: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
+        self.in_order(|_| {
+            for stream in &self.streams {
+                stream
+                    .gpu
+                    .refuse_beside_host_accesses(self.call, &stream.handle)?;
+            }
+            enqueue()
+        })
+    }
+
     /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
     pub(super) fn in_order<R, E: From<Error>>(
-        self,
+        &self,
         enqueue: impl FnOnce(&Guards<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut gpus: SmallVec<[&Arc<OpenDevice>; 1]> =

@@ -47,12 +47,13 @@ impl Allocation {
         let Some(held) = lane.try_hold() else {
             return;
         };
+        let (base, stream) = (self.base(), lane.stream());
         // SAFETY: this was the memory's last user, and all its uses came before in the lane's stream, which owns it. Its history has a share of
         // that stream, which is not captured as long as the lane is held.
         let code = self
             .gpu
             .context()
-            .call_in_stream(|| unsafe { raw::cuMemFreeAsync(self.base(), lane.stream()) });
+            .call_in_stream(move || unsafe { raw::cuMemFreeAsync(base, stream) });
         // An error is found, and reported, once more by the destructor of `Allocation`.
         if code.0 == 0 {
             self.base.store(NO_MEMORY, Ordering::Relaxed);

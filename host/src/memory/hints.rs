@@ -344,7 +344,7 @@ impl Stream {
         allocation
             .gpu
             .traced(
-                Track::of(&self.handle),
+                || Track::of(&self.handle),
                 || Work::call(CALL, view.bytes),
                 // SAFETY: the range is of the allocation, which the order of its uses keeps alive until the stream has done this; moving it
                 // changes no contents.

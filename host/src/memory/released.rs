@@ -115,7 +115,7 @@ impl ReleasedMemory {
             && !only.is_captured()
         {
             return gpu.traced(
-                Track::of(only),
+                || Track::of(only),
                 || Work::call("cuMemFreeAsync", self.bytes),
                 // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only`
                 // keeps alive.
@@ -126,7 +126,7 @@ impl ReleasedMemory {
             position.hold_back(&guard, gpu.service_stream())?;
         }
         gpu.traced(
-            Some(Track::service(gpu.context())),
+            || Some(Track::service(gpu.context())),
             || Work::call("cuMemFreeAsync", self.bytes),
             // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop
             // above.

@@ -203,7 +203,7 @@ impl<T: Pod> Global<T> {
     ) -> Result<()> {
         let gpu = &self.module.gpu;
         gpu.bind()?;
-        let track = Some(Track::service(gpu.context()));
+        let track = || Some(Track::service(gpu.context()));
         let bytes = self.len * size_of::<T>();
         let copy = || gpu.traced(track, || Work::call(call, bytes), copy);
         let done = self

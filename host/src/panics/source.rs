@@ -60,6 +60,7 @@ pub(crate) fn begin_graph_launch<'t, 's>(
     timeline: &'t Arc<Timeline>,
     sources: impl Iterator<Item = &'s Source>,
 ) -> (NewLaunch<'t>, Vec<NumberToSet>) {
+    timeline.expect_graphs();
     let positions = timeline.positions();
     let launch = timeline.next();
     let to_set = sources

@@ -17,8 +17,11 @@ pub(crate) struct Timeline {
     past: AtomicU64,
     /// All up to this number are done, and the panics in them were told.
     done: AtomicU64,
-    /// How many positions were taken, each of which may separate launches for a wait.
+    /// How many positions were taken, each of which may separate launches of a graph for a wait. Before the first such launch there is nothing to
+    /// separate, and [`after_last`](Self::after_last) does not count.
     positions: AtomicU64,
+    /// Whether a graph was launched, or is about to be.
+    has_graphs: AtomicBool,
     /// The stream is gone: only waits for the device, and for what followed it, still cover it.
     is_gone: AtomicBool,
     followed: Mutex<Vec<Followed>>,
@@ -61,7 +64,7 @@ impl Timeline {
     pub(crate) fn next(&self) -> NewLaunch<'_> {
         NewLaunch {
             timeline: self,
-            // Sequentially consistent, as all of `launched` and `positions`: see `positions`.
+            // Sequentially consistent, as all of `launched`, `positions` and `has_graphs`: see `positions` and `after_last`.
             number: self.launched.fetch_add(1, Ordering::SeqCst) + 1,
         }
     }
@@ -82,9 +85,27 @@ impl Timeline {
     /// The number of the last launch, for work that has none of its own and comes after it: a position that others may follow.
     #[inline]
     pub(crate) fn after_last(&self) -> u64 {
+        // In this order: a graph that is not known of yet gets its numbers later, all of them beyond this one.
+        let last = self.last();
+        if !self.has_graphs.load(Ordering::SeqCst) {
+            return last;
+        }
+        self.after_last_beside_graphs()
+    }
+
+    #[cold]
+    fn after_last_beside_graphs(&self) -> u64 {
         // In this order: see `positions`.
         self.positions.fetch_add(1, Ordering::SeqCst);
         self.last()
+    }
+
+    /// A graph is about to be launched: from here on positions are counted.
+    pub(super) fn expect_graphs(&self) {
+        // Only read from the second time on: the store waits for all others.
+        if !self.has_graphs.load(Ordering::SeqCst) {
+            self.has_graphs.store(true, Ordering::SeqCst);
+        }
     }
 
     /// The end of the stream as it is now, as a position of which a wait may be made.
@@ -286,6 +307,19 @@ mod tests {
         assert!(late.covers(&stream, launch));
         late.set_done();
         assert!(stream.is_done(launch) && !stream.end().covers(&stream, launch));
+    }
+
+    #[test]
+    fn positions_separate_launches_of_graphs() {
+        let stream = Arc::new(Timeline::default());
+        stream.next();
+        assert_eq!((stream.after_last(), stream.positions()), (1, 0));
+        stream.expect_graphs();
+        stream.next();
+        assert_eq!((stream.after_last(), stream.positions()), (2, 1));
+        stream.expect_graphs();
+        stream.end();
+        assert_eq!(stream.positions(), 2);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use warpsmith_testkit::process::{LIMIT, is_child, output};
 
 const TOOL: &str = "NVTX_INJECTION64_PATH";
 const NOTES: &str = "WARPSMITH_TEST_NVTX";
+/// The tool, where there is no compiler: a bundle brings it.
+const COMPILED: &str = "WARPSMITH_NVTX_TOOL";
 
 /// A folder of this run of the test.
 struct Folder(PathBuf);
@@ -32,8 +34,11 @@ impl Drop for Folder {
     }
 }
 
-/// Compiles the tool.
+/// The tool, compiled in this folder unless it is there.
 fn tool(folder: &Path) -> PathBuf {
+    if let Some(compiled) = std::env::var_os(COMPILED) {
+        return compiled.into();
+    }
     let library = folder.join("libtool.so");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);

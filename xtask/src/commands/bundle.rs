@@ -1,10 +1,12 @@
 //! `cargo xtask bundle DIR`: a relocatable folder to carry to a GPU machine that has no Rust.
 //!
-//! It holds the integration tests, the suite's program (kernels and benchmark, their PTX inside), the
-//! CUDA C++ twins as source, the host library's benchmark, the recorder of arithmetic, and `run.sh test|run|bench|bench-host|record`.
+//! It holds the integration tests, also those of features, the suite's program (kernels and benchmark, their PTX inside), the
+//! CUDA C++ twins as source, the host library's benchmark, the examples, the recorder of arithmetic, and
+//! `run.sh test|run|bench|bench-host|example|record`.
 
-use super::{record, setup};
-use crate::{cargo, workspace};
+use super::{record, setup, test};
+use crate::cargo::{self, Executable};
+use crate::{environment, workspace};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,14 +14,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The packages whose integration tests run on any device.
-const TESTED: [&str; 4] = [
+const TESTED: [&str; 5] = [
     "warpsmith-driver",
     "warpsmith-tests",
     "warpsmith-host",
+    "warpsmith-nccl",
     "warpsmith-suite",
 ];
 /// The integration tests among them that need the source tree, a compiler or cargo's target folder, and so stay behind.
 const NEED_THE_SOURCE: [&str; 3] = ["command", "compile_fail", "snapshots"];
+/// The packages whose examples run on any device.
+const WITH_EXAMPLES: [&str; 4] = [
+    "warpsmith-driver",
+    "warpsmith-host",
+    "warpsmith-nccl",
+    "warpsmith-suite",
+];
+/// The packages that are an example, each a program.
+const EXAMPLES: [&str; 2] = ["warpsmith-example-cudarc", "warpsmith-sgd"];
+/// The host library's benchmark, which is one of its examples, with a name of its own.
+const COST: &str = "warpsmith-host.cost";
+/// The library by which the test of NVTX listens, and what it is made of. The test finds it by an environment variable, which `run.sh` sets.
+const NVTX_TOOL: (&str, &str) = ("libnvtx_tool.so", "host/tests/nvtx/injection.rs");
 const RUN_SH: &str = include_str!("../../templates/bundle-run.sh");
 
 /// The options of `cargo xtask bundle`.
@@ -55,7 +71,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .with_context(|| format!("could not make {}", options.dir.display()))?;
     fs::set_permissions(&options.dir, fs::Permissions::from_mode(0o755))?;
     eprintln!(
-        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench, bench-host or record there",
+        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench, bench-host, example or record there",
         options.dir.display()
     );
     Ok(ExitCode::SUCCESS)
@@ -86,23 +102,35 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     let recorder = record::build(&["--release"])?;
     install(&recorder, &staging.join("recorder"), keep_symbols)?;
 
-    let cost = example("warpsmith-host", "cost")?;
-    install(&cost, &staging.join("cost"), keep_symbols)?;
+    let examples = staging.join("examples");
+    fs::create_dir(&examples)?;
+    // One by one: examples of several packages have the same name, and so the same place in the target folder.
+    for package in WITH_EXAMPLES {
+        let arguments = ["build", "--release", "--examples", "--package", package];
+        install_all(&arguments, &examples, keep_symbols, |_| true)?;
+    }
+    let mut arguments = vec!["build", "--release", "--bins"];
+    for package in EXAMPLES {
+        arguments.extend(["--package", package]);
+    }
+    install_all(&arguments, &examples, keep_symbols, |_| true)?;
+    fs::rename(examples.join(COST), staging.join("cost"))
+        .with_context(|| format!("cargo built no example {COST}"))?;
 
+    let tests = staging.join("tests");
+    fs::create_dir(&tests)?;
     let mut arguments = vec!["test", "--release", "--no-run", "--test", "*"];
     for package in TESTED {
         arguments.extend(["--package", package]);
     }
-    let tests = staging.join("tests");
-    fs::create_dir(&tests)?;
-    let harnesses = cargo::build(&arguments)?;
-    for harness in harnesses
-        .iter()
-        .filter(|built| built.is_test && !NEED_THE_SOURCE.contains(&built.name.as_str()))
-    {
-        let target = tests.join(format!("{}.{}", harness.package, harness.name));
-        install(&harness.path, &target, keep_symbols)?;
-    }
+    let runs_anywhere =
+        |built: &Executable| built.is_test && !NEED_THE_SOURCE.contains(&built.name.as_str());
+    install_all(&arguments, &tests, keep_symbols, runs_anywhere)?;
+    let mut arguments = vec!["test", "--release", "--no-run"];
+    arguments.extend(test::OF_FEATURES);
+    install_all(&arguments, &tests, keep_symbols, runs_anywhere)?;
+    let (tool, source) = NVTX_TOOL;
+    build_library(&workspace::root().join(source), &staging.join(tool))?;
 
     let twins = staging.join("twins");
     fs::create_dir(&twins)?;
@@ -121,21 +149,29 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     Ok(())
 }
 
-/// Builds a program that a package has as an example, and answers where it lies.
-fn example(package: &str, name: &str) -> Result<PathBuf> {
-    let arguments = [
-        "build",
-        "--release",
-        "--package",
-        package,
-        "--example",
-        name,
-    ];
-    cargo::build(&arguments)?
-        .into_iter()
-        .find(|executable| executable.name == name)
-        .map(|executable| executable.path)
-        .with_context(|| format!("cargo built `{name}` of `{package}` but named no program"))
+/// Builds with `arguments` (as after `cargo`) and copies the programs that `is_wanted` takes, each under the names of its package and its own.
+fn install_all(
+    arguments: &[&str],
+    folder: &Path,
+    keep_symbols: bool,
+    is_wanted: impl Fn(&Executable) -> bool,
+) -> Result<()> {
+    for built in cargo::build(arguments)? {
+        if is_wanted(&built) {
+            let name = format!("{}.{}", built.package, built.name);
+            install(&built.path, &folder.join(name), keep_symbols)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compiles a dynamic library of one file.
+fn build_library(source: &Path, to: &Path) -> Result<()> {
+    let mut rustc = Command::new(environment::rustc());
+    rustc
+        .args(["--edition", "2024", "--crate-type", "cdylib", "-O", "-o"])
+        .args([to, source]);
+    cargo::run_or_fail(&mut rustc)
 }
 
 /// Copies a program, stripped unless told otherwise.

@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// What tests features that are left out by default, as arguments of cargo.
-const OF_FEATURES: [&str; 8] = [
+pub(super) const OF_FEATURES: [&str; 8] = [
     "-p",
     "warpsmith-host",
     "--features",

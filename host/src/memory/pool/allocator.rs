@@ -6,7 +6,7 @@ use super::MemoryPool;
 use warpsmith_driver::raw;
 
 use crate::driver_call::check;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::memory::buffer::DeviceBuffer;
 use crate::memory::view::DeviceRead;
@@ -113,7 +113,7 @@ impl PoolAllocator<'_> {
         let view = buffer.raw_view();
         if view.bytes > 0 {
             self.stream.gpu.traced(
-                Track::of(&self.stream.handle),
+                || Track::of(&self.stream.handle),
                 || Work::call("cuMemsetD8Async", view.bytes),
                 || {
                     let stream = self.stream.handle.raw();
@@ -166,13 +166,20 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len).map_err(|error| {
-            match self.pool.and_then(|pool| pool.max_bytes) {
-                Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
-                    error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
-                }
-                _ => error,
+        match DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len) {
+            Ok(buffer) => Ok(buffer),
+            Err(error) => Err(self.explain(error)),
+        }
+    }
+
+    /// Says in an error for want of memory which limit the pool has.
+    #[cold]
+    fn explain(&self, error: Error) -> Error {
+        match self.pool.and_then(|pool| pool.max_bytes) {
+            Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
+                error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
             }
-        })
+            _ => error,
+        }
     }
 }
