@@ -11,7 +11,7 @@ use warpsmith_device::launch::{Kernel, SafeKernel};
 use warpsmith_driver::raw;
 
 use super::contents::{Contents, EventAction, MemoryId, RecordedHost, RecordedKernel};
-use super::copy::{FILL, PlannedCopy, fill_pattern, fill_use};
+use super::copy::{PlannedCopy, fill_pattern, fill_use};
 use super::description::Graph;
 use super::exec::{GraphExec, HostCall};
 use super::flags::{keep_flags, parameters};
@@ -305,7 +305,7 @@ impl GraphExec {
         let Some(used) = fill_use(to) else {
             return Err(no_bytes(CALL, node.into()));
         };
-        check_same_device(FILL, &self.gpu, used.gpu)?;
+        used.check(&self.gpu)?;
         let parameters = fill_pattern(&value)?.parameters(to);
         let context = self.gpu.context().raw();
         self.change(CALL, node, of_uses(&[used.memory]), |exec, node| {

@@ -86,9 +86,9 @@ impl Mipmapped {
             return Err(code::INVALID_VALUE);
         }
         let shapes: Vec<_> = (0..levels).map(|level| shape.level(level)).collect();
-        let bytes = shapes.iter().try_fold(0_usize, |before, shape| {
-            before.checked_add(shape.bytes()?)
-        });
+        let bytes = shapes
+            .iter()
+            .try_fold(0_usize, |before, shape| before.checked_add(shape.bytes()?));
         let bytes = bytes.ok_or(code::INVALID_VALUE)?;
         let part = memory.map_texels(offset, bytes as u64, CALL)?;
         let mut before = 0;

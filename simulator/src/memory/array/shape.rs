@@ -7,7 +7,8 @@ use crate::device;
 use crate::error::{Result, code};
 use warpsmith_abi::{
     CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR,
-    CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_TEXTURE_GATHER, CUarray_format as Format, CUdevice_attribute as Attribute,
+    CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_TEXTURE_GATHER,
+    CUarray_format as Format, CUdevice_attribute as Attribute,
 };
 
 /// The flags that the simulator has.
