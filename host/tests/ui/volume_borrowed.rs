@@ -20,7 +20,6 @@ fn main() -> Result<()> {
     let mut volume = stream.pitched_volume_zeroed::<f32>(2, 2, 2)?;
     let grid = Grid::new((1, 1, 1), (2, 2, 2));
     stream.launch(&module.kernel(split)?, grid, (volume.volume_mut(), volume.volume_mut()))?;
-    stream.launch(&module.kernel(clear)?, grid, (&volume,))?;
 
     let out = volume.volume_mut();
     stream.download_matrix(&volume.layer(0))?;
