@@ -177,24 +177,24 @@ slices! {
 }
 
 macro_rules! matrices {
-    ($($view:ident $([$($size:ident),*])?, $pointer:tt;)*) => {$(
+    ($($view:ident $([$($size:ident),*])?, $pointer:tt, $last:ty;)*) => {$(
         // SAFETY: pointer and shape.
         unsafe impl<T $($(, const $size: usize)*)?> Awaitable for $view<'_, T $($(, $size)*)?> {
-            type Parts = (*$pointer T, [u32; 3]);
+            type Parts = (*$pointer T, (u32, u32, $last));
 
             #[inline(always)]
-            unsafe fn from_parts((pointer, [one, two, three]): Self::Parts) -> Self {
+            unsafe fn from_parts((pointer, (one, two, last)): Self::Parts) -> Self {
                 // SAFETY: pointer and shape are a matrix's or a volume's, for the view alone if it writes, by the function's condition.
-                unsafe { $view::from_raw_parts(pointer, one, two, three) }
+                unsafe { $view::from_raw_parts(pointer, one, two, last) }
             }
         }
     )*};
 }
 matrices! {
-    Matrix, const;
-    MatrixOut, mut;
-    RowPerWarp, mut;
-    RowPerBlock, mut;
-    TilePerBlock [R, C], mut;
-    VolumeOut, mut;
+    Matrix, const, u32;
+    MatrixOut, mut, u32;
+    RowPerWarp, mut, u32;
+    RowPerBlock, mut, u32;
+    TilePerBlock [R, C], mut, u32;
+    VolumeOut, mut, u64;
 }

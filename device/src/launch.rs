@@ -122,7 +122,7 @@ markers! {
     InMatrix;
     /// A view of a matrix that the kernel writes through. Flat: pointer, rows, columns, stride in elements (each `u32`).
     OutMatrix;
-    /// `VolumeOut<T>`. Flat: pointer, depth, rows, columns (each `u32`).
+    /// `VolumeOut<T>`. Flat: pointer, depth, rows (each `u32`), and [`volume_rows`](crate::view::volume_rows) of columns and stride (`u64`).
     OutVolume;
     /// `*const T` or `*mut T` of an unsafe kernel. Flat: pointer.
     RawPtr;

@@ -135,8 +135,8 @@ pub trait Form {
     const DIMENSIONS: u32;
 }
 
-/// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), or rows,
-/// columns and stride or depth, rows and columns (`[u32; 3]`).
+/// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), rows, columns and stride
+/// (`(u32, u32, u32)`), or depth, rows and [`volume_rows`](crate::view::volume_rows) (`(u32, u32, u64)`).
 pub struct Flat<T, E, const KIND: u32, const FORM: u32, const DIMENSIONS: u32 = 3>(
     PhantomData<fn(T, E)>,
 );
@@ -159,7 +159,8 @@ macro_rules! forms {
 forms! {
     (): ;
     usize: usize;
-    [u32; 3]: u32, u32, u32;
+    (u32, u32, u32): u32, u32, u32;
+    (u32, u32, u64): u32, u32, u64;
 }
 
 /// The form `F`, for elements `T` that can be stored atomically, word by word.
@@ -454,7 +455,7 @@ outputs! {
 }
 
 macro_rules! matrices {
-    ($($view:ident $([$($size:ident),*])?, $pointer:tt, $marker:ident, $kind:ident, $form:ident, $dimensions:literal;)*) => {$(
+    ($($view:ident $([$($size:ident),*])?, $pointer:tt, $marker:ident, $kind:ident, $form:ident, $dimensions:literal, $last:ty;)*) => {$(
         // SAFETY: pointer and shape of memory that is only read, or reached through the view only, whose numbering is one to one
         // in so many dimensions.
         unsafe impl<T: 'static $($(, const $size: usize)*)?> KernelParameter for for<'a> fn($view<'a, T $($(, $size)*)?>) {
@@ -463,20 +464,20 @@ macro_rules! matrices {
             type First = *$pointer T;
             type Second = u32;
             type Third = u32;
-            type Fourth = u32;
+            type Fourth = $last;
             type Argument<'launch> = $view<'launch, T $($(, $size)*)?>;
-            type Form = Flat<T, [u32; 3], { kind::$kind }, { form::$form }, $dimensions>;
+            type Form = Flat<T, (u32, u32, $last), { kind::$kind }, { form::$form }, $dimensions>;
 
             #[inline(always)]
             unsafe fn rebuild<'launch>(
                 first: *$pointer T,
-                rows: u32,
-                columns: u32,
-                stride: u32,
+                one: u32,
+                two: u32,
+                last: $last,
                 _: &'launch Launch,
             ) -> Self::Argument<'launch> {
                 // SAFETY: pointer and shape are a matrix's or a volume's, for the view alone if it writes, by the function's condition.
-                unsafe { $view::from_raw_parts(first, rows, columns, stride) }
+                unsafe { $view::from_raw_parts(first, one, two, last) }
             }
         }
 
@@ -489,31 +490,31 @@ macro_rules! matrices {
             type First = *$pointer T;
             type Second = u32;
             type Third = u32;
-            type Fourth = u32;
+            type Fourth = $last;
             type Argument<'launch> = AfterPrimary<$view<'launch, T $($(, $size)*)?>>;
-            type Form = Flat<T, [u32; 3], { kind::RAW }, { form::$form + form::AFTER_PRIMARY }, $dimensions>;
+            type Form = Flat<T, (u32, u32, $last), { kind::RAW }, { form::$form + form::AFTER_PRIMARY }, $dimensions>;
 
             #[inline(always)]
             unsafe fn rebuild<'launch>(
                 first: *$pointer T,
-                rows: u32,
-                columns: u32,
-                stride: u32,
+                one: u32,
+                two: u32,
+                last: $last,
                 _: &'launch Launch,
             ) -> Self::Argument<'launch> {
                 // SAFETY: when other grids have ended, pointer and shape are a matrix's or a volume's, by the function's condition.
-                unsafe { AfterPrimary::new((first, [rows, columns, stride])) }
+                unsafe { AfterPrimary::new((first, (one, two, last))) }
             }
         }
     )*};
 }
 matrices! {
-    Matrix, const, InMatrix, READ_ONLY, MATRIX, 3;
-    MatrixOut, mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
-    RowPerWarp, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3;
-    RowPerBlock, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3;
-    TilePerBlock [R, C], mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
-    VolumeOut, mut, OutVolume, WRITTEN, VOLUME_OUT, 3;
+    Matrix, const, InMatrix, READ_ONLY, MATRIX, 3, u32;
+    MatrixOut, mut, OutMatrix, WRITTEN, MATRIX_OUT, 2, u32;
+    RowPerWarp, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3, u32;
+    RowPerBlock, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3, u32;
+    TilePerBlock [R, C], mut, OutMatrix, WRITTEN, MATRIX_OUT, 2, u32;
+    VolumeOut, mut, OutVolume, WRITTEN, VOLUME_OUT, 3, u64;
 }
 
 /// The number of an object of the geometry `D`, whose texels or fetches are a `T`, and three extents.

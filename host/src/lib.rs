@@ -88,16 +88,16 @@ pub use launch::{
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
-    DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory,
-    ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, Gather2,
-    GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
-    LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess,
-    Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel,
-    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
-    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
-    Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut, Wait,
-    WriteCombinedBuffer,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalArrayOptions,
+    ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory,
+    ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool,
+    Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location,
+    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture,
+    MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead,
+    PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume,
+    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy,
+    SharedAtomics, SharedWord, StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions,
+    UnifiedBuffer, UnifiedHints, VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;

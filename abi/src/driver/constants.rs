@@ -43,6 +43,9 @@ pub const CUDA_ARRAY3D_CUBEMAP: c_uint = 4;
 /// `cuArray3DCreate`: kernels may gather one component of four texels.
 pub const CUDA_ARRAY3D_TEXTURE_GATHER: c_uint = 8;
 
+/// `cuExternalMemoryGetMappedMipmappedArray`: a graphics interface may draw to it.
+pub const CUDA_ARRAY3D_COLOR_ATTACHMENT: c_uint = 32;
+
 /// `cuTexObjectCreate`: integers stay integers instead of becoming floats in [0, 1] or [-1, 1].
 pub const CU_TRSF_READ_AS_INTEGER: c_uint = 1;
 

@@ -1,22 +1,10 @@
 //! Textures of several levels, each half as long in each direction as the one before.
 
-use core::marker::PhantomData;
-
 use super::fetch::Lane;
 use super::fetched::{Fetched, sealed::Sealed};
-use super::geometry::{Cube, Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, LayeredCube, sealed};
+use super::geometry::{Cube, Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, LayeredCube};
+use super::levels::Mipmapped;
 use super::read::{Texture, place};
-
-/// The geometry `D` in several levels.
-#[derive(Clone, Copy, Debug)]
-pub struct Mipmapped<D>(PhantomData<D>);
-
-impl<D: Geometry> sealed::Geometry for Mipmapped<D> {
-    const KIND: sealed::Kind = D::KIND;
-    const MIPMAPPED: bool = true;
-}
-
-impl<D: Geometry> Geometry for Mipmapped<D> {}
 
 /// A texture of several levels: level 0 has the extents that the texture has, each other half of those before it (rounded down, at least 1).
 /// Its coordinates count extents, from 0 to 1, so that they mean the same in each level.

@@ -4,6 +4,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `geometry` | in how many dimensions texels lie, and whether in layers |
+//! | `levels` | the same in several levels |
 //! | `fetched` | what a fetch gives |
 //! | `fetch` | the instructions `tex` and `tld4` |
 //! | `read` | [`Texture`] |
@@ -34,6 +35,7 @@ mod fetch;
 mod fetched;
 mod gather;
 mod geometry;
+mod levels;
 mod mipmapped;
 mod query;
 mod read;
@@ -46,7 +48,8 @@ pub use gather::GatherTexture2d;
 pub use geometry::{
     Cube, Dim1, Dim2, Dim3, Gather2, Geometry, Layered1, Layered2, LayeredCube, Linear, Positioned,
 };
-pub use mipmapped::{Mipmapped, MipmappedTexture};
+pub use levels::Mipmapped;
+pub use mipmapped::MipmappedTexture;
 pub use read::{
     LayeredTexture1d, LayeredTexture2d, LinearTexture, Texture, Texture1d, Texture2d, Texture3d,
 };

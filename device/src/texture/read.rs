@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::fetch::{Lane, Place};
 use super::fetched::{Fetched, sealed::Sealed};
 use super::geometry::{Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, Linear, sealed::Kind};
-use super::mipmapped::Mipmapped;
+use super::levels::Mipmapped;
 
 /// A texture, whose fetches give a `T`. Written as a parameter by one of its aliases: `image: Texture2d<f32>`. See
 /// [the module](crate::texture).

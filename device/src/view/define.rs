@@ -45,16 +45,17 @@ macro_rules! slice_view {
 }
 pub(super) use slice_view;
 
-/// Defines a view of a matrix or a volume with the extents in brackets, and what must hold of its constants.
+/// Defines a view of a matrix or a volume with the extents in brackets, flat parameters of the type behind them, and what must hold of its
+/// constants.
 macro_rules! matrix_view {
     (
         $(#[$documentation:meta])*
-        $view:ident<$element:ident$(, const $constant:ident: usize)*>($($extent:ident),*) of $memory:literal $(, where $check:expr)?
+        $view:ident<$element:ident$(, const $constant:ident: usize)*>($($extent:ident: $flat:ty),*) of $memory:literal $(, where $check:expr)?
     ) => {
         $(#[$documentation])*
         pub struct $view<'a, $element$(, const $constant: usize)*> {
             pointer: *mut $element,
-            $($extent: u32,)*
+            $($extent: $flat,)*
             data: ::core::marker::PhantomData<&'a mut [$element]>,
         }
 
@@ -63,7 +64,7 @@ macro_rules! matrix_view {
             #[doc = concat!("`pointer` leads to ", $memory, ", valid for reads and writes for as long as the kernel runs, and during it \
                 reached through this view only, of which every thread has a copy made from the same arguments.")]
             #[inline(always)]
-            pub(crate) unsafe fn from_raw_parts(pointer: *mut $element, $($extent: u32),*) -> Self {
+            pub(crate) unsafe fn from_raw_parts(pointer: *mut $element, $($extent: $flat),*) -> Self {
                 $(const { $check };)?
                 // SAFETY: the pointer is valid, by the function's condition.
                 unsafe { super::assume_valid(pointer) };

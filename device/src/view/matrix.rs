@@ -125,7 +125,7 @@ matrix_view! {
     /// `block.x * dim.x + thread.x`.
     ///
     /// Written as a parameter: `mut c: MatrixOut<f32>`. The launch may extend along x and y; the launcher holds that.
-    MatrixOut<T>(rows, columns, stride) of "`rows` rows of `columns` elements, `stride` apart"
+    MatrixOut<T>(rows: u32, columns: u32, stride: u32) of "`rows` rows of `columns` elements, `stride` apart"
 }
 
 impl<T> MatrixOut<'_, T> {

@@ -32,7 +32,7 @@ pub use per_warp::PerWarp;
 pub use rows::{OwnRow, RowPerBlock, RowPerWarp};
 pub use scatter::Scatter;
 pub use tile_per_block::TilePerBlock;
-pub use volume::VolumeOut;
+pub use volume::{VolumeOut, volume_rows};
 
 /// Lets the compiler drop the null checks of `Option<&mut T>`.
 ///

@@ -25,7 +25,7 @@ matrix_view! {
     ///     to.for_each_mine(|r, c, to| *to = tile[(c - column, r - row)]);
     /// }
     /// ```
-    TilePerBlock<T, const R: usize, const C: usize>(rows, columns, stride) of "`rows` rows of `columns` elements, `stride` apart",
+    TilePerBlock<T, const R: usize, const C: usize>(rows: u32, columns: u32, stride: u32) of "`rows` rows of `columns` elements, `stride` apart",
     // With larger ones the places of two tiles could be equal modulo 2^64.
     where assert!(
         R - 1 < u32::MAX as usize && C - 1 < u32::MAX as usize,

@@ -4,11 +4,12 @@ use super::define::{extents, matrix_view};
 use crate::thread;
 
 matrix_view! {
-    /// `depth` layers of `rows` rows of `columns` elements, without gaps, of which each thread of a three-dimensional launch owns the
-    /// element at its position: layer `block.z * dim.z + thread.z`, row and column likewise by y and x.
+    /// `depth` layers of `rows` rows of `columns` elements, of which each thread of a three-dimensional launch owns the element at its
+    /// position: layer `block.z * dim.z + thread.z`, row and column likewise by y and x. Rows are `stride` elements apart, also from the last
+    /// one of a layer to the first one of the next.
     ///
     /// Written as a parameter: `mut out: VolumeOut<f32>`. Works in launches of any dimensions. The launch passes
-    /// `buffer.volume_mut(depth, rows, columns)?`.
+    /// `buffer.volume_mut(depth, rows, columns)?`, whose rows have no gaps, or a padded volume's `volume.volume_mut()`.
     ///
     /// ```
     /// use warpsmith_device::prelude::*;
@@ -25,7 +26,18 @@ matrix_view! {
     ///     }
     /// }
     /// ```
-    VolumeOut<T>(depth, rows, columns) of "`depth` layers of `rows` rows of `columns` elements"
+    VolumeOut<T>(depth: u32, rows: u32, columns_and_stride: u64) of
+        "`depth` layers of `rows` rows, whose columns and stride are [`volume_rows`](crate::view::volume_rows)"
+}
+
+/// The columns of a volume's rows, and the elements from row to row, as the one number that a kernel is passed: columns in the low half.
+///
+/// ```
+/// assert_eq!(warpsmith_device::view::volume_rows(9, 128), 128 << 32 | 9);
+/// ```
+#[inline(always)]
+pub const fn volume_rows(columns: u32, stride: u32) -> u64 {
+    (stride as u64) << 32 | columns as u64
 }
 
 impl<T> VolumeOut<'_, T> {
@@ -34,8 +46,18 @@ impl<T> VolumeOut<'_, T> {
         depth;
         /// The number of rows of a layer.
         rows;
-        /// The number of columns of a row.
-        columns;
+    }
+
+    /// The number of columns of a row.
+    #[inline(always)]
+    pub fn columns(&self) -> usize {
+        self.columns_and_stride as u32 as usize
+    }
+
+    /// The distance of two rows, in elements.
+    #[inline(always)]
+    pub fn stride(&self) -> usize {
+        (self.columns_and_stride >> 32) as usize
     }
 
     /// The thread's position: layer, row and column (they may be past the last ones).
@@ -63,7 +85,7 @@ impl<T> VolumeOut<'_, T> {
     pub fn mine(&mut self) -> Option<&mut T> {
         let (layer, row, column) = self.position();
         if layer < self.depth() && row < self.rows() && column < self.columns() {
-            let index = (layer * self.rows() + row) * self.columns() + column;
+            let index = (layer * self.rows() + row) * self.stride() + column;
             // SAFETY: in bounds, and no other thread has this position.
             Some(unsafe { &mut *self.pointer.add(index) })
         } else {

@@ -1,6 +1,7 @@
 //! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
 #![allow(dead_code, unused_macros, unused_imports)]
 
+pub mod external;
 pub mod graphs;
 pub mod texels;
 

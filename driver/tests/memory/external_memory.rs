@@ -1,33 +1,10 @@
 //! Memory of other program interfaces, imported by a file descriptor.
 
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
+use crate::common::external::*;
 use crate::common::*;
-use rustix::fs::{MemfdFlags, SealFlags};
-
-const PAGE: usize = 4096;
-const BYTES: usize = 2 << 20;
-const OPAQUE: CUexternalMemoryHandleType =
-    CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-
-/// What another interface would export: a file in memory of a fixed size. No GPU knows such memory.
-fn file(name: &str, bytes: usize) -> OwnedFd {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = rustix::fs::memfd_create(name, flags).expect("the system has room");
-    rustix::fs::ftruncate(&file, bytes as u64).expect("the system has room");
-    rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).expect("it can be sealed");
-    file
-}
-
-fn description(descriptor: RawFd, size: usize) -> CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
-        type_: OPAQUE,
-        handle: CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 { fd: descriptor },
-        size: size as u64,
-        flags: 0,
-        reserved: [0; 16],
-    }
-}
+use rustix::fs::MemfdFlags;
 
 fn part(offset: usize, size: usize) -> CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
@@ -35,13 +12,6 @@ fn part(offset: usize, size: usize) -> CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
         size: size as u64,
         ..Default::default()
     }
-}
-
-fn import(file: OwnedFd, size: usize) -> CUexternalMemory {
-    get!(cuImportExternalMemory(&description(
-        file.into_raw_fd(),
-        size
-    )))
 }
 
 fn map(memory: CUexternalMemory, offset: usize, size: usize) -> CUdeviceptr {
@@ -183,15 +153,7 @@ fn a_refused_file_is_the_drivers_all_the_same() {
 fn exported_physical_memory_is_external_memory_too() {
     let _turn = turn();
     gpu();
-    let device: CUdevice = get!(cuCtxGetDevice());
-    let mut properties = CUmemAllocationProp {
-        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        ..Default::default()
-    };
-    properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.__bindgen_anon_1.id = device;
-    let physical: CUmemGenericAllocationHandle = get!(cuMemCreate(BYTES, &properties, 0));
+    let physical = physical(BYTES);
     // The size is what the exporter says, whom the driver believes until the memory is mapped.
     for (size, is_right) in [(BYTES, true), (BYTES / 2, true), (BYTES + 1, false)] {
         let memory = import(export(physical), size);
@@ -215,17 +177,4 @@ fn exported_physical_memory_is_external_memory_too() {
         ok!(cuDestroyExternalMemory(memory));
     }
     ok!(cuMemRelease(physical));
-}
-
-/// A descriptor of physical memory.
-fn export(physical: CUmemGenericAllocationHandle) -> OwnedFd {
-    let mut number: RawFd = -1;
-    ok!(cuMemExportToShareableHandle(
-        (&raw mut number).cast(),
-        physical,
-        CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        0
-    ));
-    // SAFETY: the driver has made the descriptor for its caller.
-    unsafe { OwnedFd::from_raw_fd(number) }
 }

@@ -4,6 +4,7 @@ mod arrays;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubes;
+mod external_arrays;
 mod mipmaps;
 mod objects;
 mod surfaces;

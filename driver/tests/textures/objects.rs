@@ -1,5 +1,6 @@
 //! Texture and surface objects: what they may be made of, and what they say of themselves.
 
+use crate::common::texels::array_of;
 use crate::common::*;
 
 const U8: CUarray_format = CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
@@ -166,6 +167,108 @@ fn a_view_gives_the_texels_another_format() {
         ok!(cuMemFree_v2(memory));
     }
     ok!(cuArrayDestroy(array));
+}
+
+/// The manual's rules of views of compressed blocks: of words of 32 bits, two or four, and four times as wide and high.
+#[test]
+fn a_view_of_blocks_is_of_words_and_four_times_as_large() {
+    let backend = gpu();
+    let blocks = |extents, words, flags| array_of(extents, U32, words, flags);
+    let sampling = clamped(LINEAR, 0);
+    let mut object = 0;
+    let create = |array: CUarray, view: &CUDA_RESOURCE_VIEW_DESC, object: &mut CUtexObject| {
+        // SAFETY: all pointers are valid during the call.
+        unsafe { cuTexObjectCreate(object, &of_array(array), &sampling, view) }.0
+    };
+    let view = CUDA_RESOURCE_VIEW_DESC {
+        format: CUresourceViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC1,
+        width: 32,
+        height: 16,
+        ..Default::default()
+    };
+    let small = blocks([8, 4, 0], 2, 0);
+    let large = blocks([8, 4, 0], 4, 0);
+    for number in 25..=34 {
+        let view = CUDA_RESOURCE_VIEW_DESC {
+            format: CUresourceViewFormat_enum(number),
+            ..view
+        };
+        let (fits, other) = match number {
+            // BC1 and BC4.
+            25 | 28 | 29 => (small, large),
+            _ => (large, small),
+        };
+        // The simulator decompresses nothing.
+        let expected = if backend == Backend::Simulator {
+            801
+        } else {
+            0
+        };
+        assert_eq!(
+            create(fits, &view, &mut object),
+            expected,
+            "format {number}"
+        );
+        if backend == Backend::Cuda {
+            ok!(cuTexObjectDestroy(object));
+        } else {
+            assert_eq!(create(other, &view, &mut object), 1, "format {number}");
+        }
+    }
+    if backend == Backend::Simulator {
+        let floats = array_of([8, 4, 0], F32, 2, 0);
+        assert_eq!(create(floats, &view, &mut object), 1, "words alone");
+        for (width, height) in [(8, 4), (32, 4), (8, 16), (31, 16)] {
+            let wrong = CUDA_RESOURCE_VIEW_DESC {
+                width,
+                height,
+                ..view
+            };
+            assert_eq!(create(small, &wrong, &mut object), 1, "{width} x {height}");
+        }
+        ok!(cuArrayDestroy(floats));
+    }
+    ok!(cuArrayDestroy(small));
+    ok!(cuArrayDestroy(large));
+}
+
+#[test]
+fn a_view_has_layers_where_the_array_has() {
+    if gpu() != Backend::Simulator {
+        return;
+    }
+    let sampling = clamped(CUfilter_mode::CU_TR_FILTER_MODE_POINT, 0);
+    for (extents, flags, first, last, fits) in [
+        ([4, 4, 3], CUDA_ARRAY3D_LAYERED, 0, 2, true),
+        ([4, 4, 3], CUDA_ARRAY3D_LAYERED, 1, 1, true),
+        ([4, 4, 3], CUDA_ARRAY3D_LAYERED, 0, 3, false),
+        ([4, 4, 3], CUDA_ARRAY3D_LAYERED, 2, 1, false),
+        // Slices of a volume and faces of a cube are no layers.
+        ([4, 4, 3], 0, 0, 0, true),
+        ([4, 4, 3], 0, 0, 2, false),
+        ([4, 4, 6], CUDA_ARRAY3D_CUBEMAP, 0, 0, true),
+        ([4, 4, 6], CUDA_ARRAY3D_CUBEMAP, 0, 5, false),
+    ] {
+        let array = array_of(extents, U32, 1, flags);
+        let view = CUDA_RESOURCE_VIEW_DESC {
+            format: CUresourceViewFormat::CU_RES_VIEW_FORMAT_FLOAT_1X32,
+            width: extents[0],
+            height: extents[1],
+            depth: extents[2],
+            firstLayer: first,
+            lastLayer: last,
+            ..Default::default()
+        };
+        let mut object = 0;
+        // SAFETY: all pointers are valid during the call.
+        let made = unsafe { cuTexObjectCreate(&mut object, &of_array(array), &sampling, &view) };
+        let expected = if fits { 0 } else { 1 };
+        assert_eq!(made.0, expected, "{extents:?} {flags} {first} {last}");
+        if fits {
+            ok!(cuTexObjectDestroy(object));
+        }
+        ok!(cuArrayDestroy(array));
+    }
 }
 
 #[test]

@@ -167,6 +167,14 @@ impl Error {
         self
     }
 
+    /// Says what to do about it, where more is known than [`general_hint`] says of the code.
+    pub(crate) fn with_hint(mut self, hint: impl FnOnce() -> String) -> Error {
+        if let Error::Driver(error) = &mut self {
+            error.hint = Some(hint());
+        }
+        self
+    }
+
     fn context_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Error::Driver(error) => Some(&mut error.context),

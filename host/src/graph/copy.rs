@@ -13,6 +13,7 @@ use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::memory::allocation::Allocation;
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
@@ -239,7 +240,7 @@ impl GraphBuilder<'_> {
         let Some(used) = fill_use(to) else {
             return self.empty().map(FillNode::named);
         };
-        check_same_device(FILL, &self.gpu, used.gpu)?;
+        used.check(&self.gpu)?;
         let pattern = pattern?;
         let node = self.add_kind(PartKind::Fill, &[], &[used.memory], |new| {
             // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
@@ -254,15 +255,25 @@ pub(super) const FILL: &str = "cuGraphAddMemsetNode";
 
 /// What a fill uses.
 pub(super) struct FillUse<'a> {
-    pub(super) gpu: &'a Arc<OpenDevice>,
+    allocation: &'a Arc<Allocation>,
     pub(super) memory: MemoryUse,
+}
+
+impl FillUse<'_> {
+    /// # Errors
+    ///
+    /// The memory is of another device, or mapped for reading alone.
+    pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
+        check_same_device(FILL, gpu, &self.allocation.gpu)?;
+        self.allocation.check_writable(FILL)
+    }
 }
 
 /// What a fill of this memory uses; `None` if it has no bytes.
 pub(super) fn fill_use(to: RawView<'_>) -> Option<FillUse<'_>> {
     let allocation = to.allocation.filter(|_| to.bytes > 0)?;
     Some(FillUse {
-        gpu: &allocation.gpu,
+        allocation,
         memory: MemoryUse {
             memory: allocation.clone(),
             access: to.access(AccessKind::Write),
@@ -286,7 +297,8 @@ pub(super) fn fill_pattern<T: bytemuck::Pod>(value: &T) -> Result<Pattern> {
 
 /// A copy that a node is to make: its sides are memory of as many bytes as it copies.
 pub(super) struct PlannedCopy {
-    gpus: [Arc<OpenDevice>; 2],
+    /// Source and target.
+    sides: [Arc<Allocation>; 2],
     pub(super) uses: [MemoryUse; 2],
     pub(super) copy: raw::CUDA_MEMCPY3D,
     pub(super) shape: CopyShape,
@@ -379,7 +391,7 @@ impl PlannedCopy {
             return None;
         }
         Some(PlannedCopy {
-            gpus: [source, target].map(|allocation| allocation.gpu.clone()),
+            sides: [source.clone(), target.clone()],
             uses: [
                 MemoryUse {
                     memory: source.clone(),
@@ -401,10 +413,11 @@ impl PlannedCopy {
 
     /// # Errors
     ///
-    /// A side is of another device.
+    /// A side is of another device, or the target mapped for reading alone.
     pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
-        let mut gpus = self.gpus.iter();
-        gpus.try_for_each(|other| check_same_device(COPY, gpu, other))
+        let mut sides = self.sides.iter();
+        sides.try_for_each(|side| check_same_device(COPY, gpu, &side.gpu))?;
+        self.sides[1].check_writable(COPY)
     }
 }
 

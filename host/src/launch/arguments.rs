@@ -14,6 +14,7 @@ use warpsmith_device::launch::{
 };
 use warpsmith_device::panic::KERNEL_BITS;
 use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
+use warpsmith_device::view::volume_rows;
 
 use crate::error::{Code, Error, LimitError};
 use crate::gpu::open_device::OpenDevice;
@@ -448,11 +449,12 @@ impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
 impl<T: Pod> Argument<OutVolume<T>> for VolumeMut<'_, T> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        let shape = self.shape;
         let address = packer.memory(self.elements.view(), AccessKind::Write);
         packer.word(address);
-        for extent in self.extents {
-            packer.word(extent.into());
-        }
+        packer.word(shape.depth.into());
+        packer.word(shape.rows.into());
+        packer.word(volume_rows(shape.columns, shape.stride));
     }
 }
 

@@ -483,6 +483,24 @@ impl Allocation {
         check_same_device(call, &self.gpu, &stream.gpu)
     }
 
+    /// # Errors
+    ///
+    /// The device may only load from it.
+    pub(crate) fn check_writable(&self, call: &'static str) -> Result<()> {
+        match &self.kind {
+            MemoryKind::Virtual(range) if range.is_read_only() => Err(Error::misuse(
+                call,
+                Code::INVALID_VALUE,
+                format!(
+                    "the memory at {:#x} is mapped for reading alone (`MappingAccess::Read`)",
+                    range.base
+                ),
+                "map the physical memory by `MappingAccess::ReadWrite`, too, and write it there",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn check_attachment(&self, stream: &StreamHandle) -> Result<()> {
         match self.attachment() {
             Attachment::Everywhere => Ok(()),

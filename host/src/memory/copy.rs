@@ -301,9 +301,12 @@ impl Stream {
         self.gpu.bind()?;
         let number = self.handle.current_number();
         let mut fast = true;
-        for ViewUse { view, .. } in uses {
+        for ViewUse { view, kind } in uses {
             if let Some(allocation) = view.allocation {
                 allocation.check_gpu(call, self)?;
+                if *kind == AccessKind::Write {
+                    allocation.check_writable(call)?;
+                }
                 fast &= allocation.is_owned_by(number);
             }
         }

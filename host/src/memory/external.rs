@@ -19,6 +19,8 @@ use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
 use crate::reclaim::{FreeCost, Reclaim};
 
+/// What the simulator maps from multiples of on: a page of the system.
+const PAGE: u64 = 4096;
 /// `CUDA_EXTERNAL_MEMORY_DEDICATED`
 const DEDICATED: u32 = 1;
 
@@ -33,8 +35,8 @@ pub struct ExternalMemoryOptions {
 
 /// Memory of another program interface.
 ///
-/// It has no address: parts of it are mapped as buffers ([`map`](Self::map)), each of which keeps the object. It is given up when the last of
-/// them is gone. On the simulator it is any file in memory whose size is sealed (`memfd_create` with `F_SEAL_SHRINK`).
+/// It has no address: parts of it are mapped as buffers ([`map`](Self::map)) and as arrays ([`map_array`](Self::map_array)), each of which keeps
+/// the object. It is given up when the last of them is gone. On the simulator it is any file in memory whose size is sealed (`memfd_create` with `F_SEAL_SHRINK`).
 ///
 /// ```
 /// use std::os::fd::OwnedFd;
@@ -62,14 +64,14 @@ pub struct ExternalMemoryOptions {
 /// # }
 /// ```
 pub struct ExternalMemory {
-    gpu: Arc<OpenDevice>,
-    object: Arc<ImportedObject>,
+    pub(super) gpu: Arc<OpenDevice>,
+    pub(super) object: Arc<ImportedObject>,
 }
 
 /// The driver's object, destroyed with its last owner.
-struct ImportedObject {
+pub(super) struct ImportedObject {
     context: Arc<Context>,
-    raw: Handle<raw::CUexternalMemory>,
+    pub(super) raw: Handle<raw::CUexternalMemory>,
     bytes: u64,
 }
 
@@ -137,7 +139,22 @@ impl Gpu {
                 // the options say (the caller of `import_external_memory`).
                 unsafe { call!(cuImportExternalMemory(&mut object, &wish)) }
             },
-        )?;
+        )
+        .map_err(|error| match error.code() {
+            Some(Code::UNKNOWN) => error.with_hint(|| match self.is_simulator() {
+                true => {
+                    "the simulator imports files of `memfd_create` whose size is sealed (MFD_ALLOW_SEALING, then F_ADD_SEALS with \
+                     F_SEAL_SHRINK), and exported physical memory: else another process could take the bytes away"
+                        .into()
+                }
+                false => {
+                    "the descriptor is no opaque memory object that the driver knows: export it for \
+                     VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, of memory of this very device"
+                        .into()
+                }
+            }),
+            _ => error,
+        })?;
         Ok(ExternalMemory {
             gpu: self.inner.clone(),
             object: Arc::new(ImportedObject {
@@ -160,8 +177,8 @@ impl ExternalMemory {
     ///
     /// # Errors
     ///
-    /// The part is not inside of the memory, it does not begin at a multiple of the elements' alignment, or the driver refuses it. The
-    /// simulator maps from multiples of 4096 bytes on.
+    /// The part is not inside of the memory, it does not begin at a multiple of the elements' alignment, or the driver refuses it: a GPU's
+    /// may know that the memory is shorter than its import was told, and the simulator maps from multiples of 4096 bytes on.
     ///
     /// # Safety
     ///
@@ -173,19 +190,9 @@ impl ExternalMemory {
     pub unsafe fn map<T: Pod>(&self, offset: u64, len: usize) -> Result<DeviceBuffer<T>> {
         const CALL: &str = "cuExternalMemoryGetMappedBuffer";
         let bytes = bytes_of::<T>(CALL, len)?;
-        let end = offset.saturating_add(bytes as u64);
-        if end > self.bytes() {
-            return Err(Error::Limit(Box::new(LimitError {
-                call: CALL,
-                code: Code::INVALID_VALUE,
-                subject: format!("[{}; {len}] at byte {offset}", std::any::type_name::<T>()),
-                what: "the end in bytes",
-                value: end,
-                limit: self.bytes(),
-                hint: "map a part that is inside of the memory, whose size its import was told"
-                    .into(),
-            })));
-        }
+        self.check_inside(CALL, offset, bytes, || {
+            format!("[{}; {len}] at byte {offset}", std::any::type_name::<T>())
+        })?;
         if !offset.is_multiple_of(align_of::<T>() as u64) {
             return Err(Error::misuse(
                 CALL,
@@ -216,9 +223,7 @@ impl ExternalMemory {
                 &wish
             ))
         }
-        .map_err(|error| {
-            error.while_doing(|| format!("{bytes} bytes of external memory from byte {offset} on"))
-        })?;
+        .map_err(|error| self.refused_part(error, offset, bytes))?;
         let mapping = Mapping {
             base,
             bytes,
@@ -226,6 +231,55 @@ impl ExternalMemory {
         };
         let allocation = Allocation::foreign(&self.gpu, base, bytes, Box::new(mapping));
         Ok(DeviceBuffer::of_allocation(allocation, len))
+    }
+}
+
+impl ExternalMemory {
+    /// Compares the end of a part with the memory's.
+    pub(super) fn check_inside(
+        &self,
+        call: &'static str,
+        offset: u64,
+        bytes: usize,
+        part: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let end = offset.saturating_add(bytes as u64);
+        if end <= self.bytes() {
+            return Ok(());
+        }
+        Err(Error::Limit(Box::new(LimitError {
+            call,
+            code: Code::INVALID_VALUE,
+            subject: part(),
+            what: "the end in bytes",
+            value: end,
+            limit: self.bytes(),
+            hint: "map a part that is inside of the memory, whose size its import was told".into(),
+        })))
+    }
+
+    /// What the driver answers of a part that is inside by what is known here.
+    #[cold]
+    pub(super) fn refused_part(&self, error: Error, offset: u64, bytes: usize) -> Error {
+        let (code, whole) = (error.code(), self.bytes());
+        let error = error.while_doing(|| {
+            format!("{bytes} bytes from byte {offset} on of external memory of {whole} bytes")
+        });
+        match code {
+            Some(Code::NOT_SUPPORTED) if !offset.is_multiple_of(PAGE) => error.with_hint(|| {
+                let before = offset / PAGE * PAGE;
+                format!(
+                    "the simulator maps from multiples of {PAGE} bytes on: map from byte {before} on and use what lies behind"
+                )
+            }),
+            Some(Code::INVALID_VALUE) => error.with_hint(|| {
+                format!(
+                    "is the memory shorter than {whole} bytes? Its import (`ExternalMemoryOptions::bytes`) is told the size with which its \
+                     exporter has made it, and the driver finds out only here"
+                )
+            }),
+            _ => error,
+        }
     }
 }
 

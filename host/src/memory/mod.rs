@@ -12,7 +12,7 @@
 //! | [`WriteCombinedBuffer`] | host, page-locked and not cached | writes | reads, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
-//! | [`ExternalMemory`] | another program interface's | | by buffers that are mapped of it |
+//! | [`ExternalMemory`] | another program interface's | | by buffers and arrays that are mapped of it |
 //! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
 //! | [`Arena`] | parts of any of these | | |
 //! | [`SharedAtomics`] | host, page-locked, or unified | at any time, atomically | by atomics of system scope |
@@ -63,10 +63,10 @@ pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
 pub use any_buffer::AnyBuffer;
 pub use arena::Arena;
 pub use array::{
-    AddressMode, Array, ArrayExtents, Coordinates, Cube, Extent1, Extent2, Extent3, Filter,
-    Gather2, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture,
-    MipmappedArray, MipmappedTexture, NormalisedTexel, PitchedTexture, Surface, Texel, Texture,
-    TextureOptions,
+    AddressMode, Array, ArrayExtents, Coordinates, Cube, Extent1, Extent2, Extent3,
+    ExternalArrayOptions, Filter, Gather2, Layered1, Layered2, LayeredCube, LevelExtents,
+    LevelOptions, LinearTexture, MipmappedArray, MipmappedTexture, NormalisedTexel, PitchedTexture,
+    Surface, Texel, TexelView, Texture, TextureOptions, compressed,
 };
 pub(crate) use array::{TexelSide, check_same_extents, texel_copy};
 pub use buffer::DeviceBuffer;

@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use super::matrix::{Matrix, MatrixMut};
 use super::pitched::PitchedBuffer;
 use super::view::DevicePointer;
+use super::volume::{VolumeMut, VolumeShape};
 use crate::error::{Code, Error, Result};
 use crate::stream::Stream;
 
@@ -12,8 +13,9 @@ use crate::stream::Stream;
 /// element at column `x` of row `y` of layer `z` is at `z * slice_pitch() + y * pitch() + x * size` bytes.
 ///
 /// It is made in a stream ([`Stream::pitched_volume_zeroed`], [`Stream::pitched_volume_upload`]) and is used, ordered and freed as a
-/// [`DeviceBuffer`](crate::DeviceBuffer) is. Kernels and copies take a layer ([`layer`](Self::layer), [`layer_mut`](Self::layer_mut)), or
-/// all of them as one matrix, the layers below each other ([`matrix`](Self::matrix), [`matrix_mut`](Self::matrix_mut)).
+/// [`DeviceBuffer`](crate::DeviceBuffer) is. Kernels take it as their `VolumeOut` ([`volume_mut`](Self::volume_mut)); they and copies take a layer
+/// ([`layer`](Self::layer), [`layer_mut`](Self::layer_mut)), or all of them as one matrix, the layers below each other
+/// ([`matrix`](Self::matrix), [`matrix_mut`](Self::matrix_mut)).
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -33,19 +35,19 @@ use crate::stream::Stream;
 pub struct PitchedVolume<T: Pod> {
     /// The rows of all layers.
     layers: PitchedBuffer<T>,
-    depth: usize,
-    rows: usize,
+    depth: u32,
+    rows: u32,
 }
 
 impl<T: Pod> PitchedVolume<T> {
     /// Layers.
     pub fn depth(&self) -> usize {
-        self.depth
+        self.depth as usize
     }
 
     /// Rows of a layer.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.rows as usize
     }
 
     /// Elements of a row.
@@ -60,7 +62,7 @@ impl<T: Pod> PitchedVolume<T> {
 
     /// Bytes from layer to layer.
     pub fn slice_pitch(&self) -> usize {
-        self.rows * self.pitch()
+        self.rows() * self.pitch()
     }
 
     /// A layer to read.
@@ -93,6 +95,34 @@ impl<T: Pod> PitchedVolume<T> {
         self.layers.matrix_mut()
     }
 
+    /// The volume to write, for a kernel's `VolumeOut` parameter.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let mut volume = gpu.stream()?.pitched_volume_zeroed::<f32>(2, 3, 4)?;
+    /// let out = volume.volume_mut();
+    /// assert_eq!((out.extents(), out.stride()), ((2, 3, 4), 128));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn volume_mut(&mut self) -> VolumeMut<'_, T> {
+        let (depth, rows) = (self.depth, self.rows);
+        let MatrixMut { elements, shape } = self.layers.matrix_mut();
+        VolumeMut {
+            elements,
+            // As many rows as the matrix has, of which each layer has the same number.
+            shape: VolumeShape {
+                depth,
+                rows,
+                columns: shape.columns,
+                stride: shape.stride,
+            },
+        }
+    }
+
     /// The address of the first row, for unsafe kernels and foreign libraries; 0 where it is empty.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.layers.as_device_ptr()
@@ -100,11 +130,11 @@ impl<T: Pod> PitchedVolume<T> {
 
     fn rows_of(&self, layer: usize) -> std::ops::Range<usize> {
         assert!(
-            layer < self.depth,
+            layer < self.depth(),
             "layer {layer} of a volume with {} layers",
             self.depth
         );
-        layer * self.rows..(layer + 1) * self.rows
+        layer * self.rows()..(layer + 1) * self.rows()
     }
 }
 
@@ -128,15 +158,16 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device has too little memory, the columns or the rows of all layers do not fit in 32 bits, or the stream is being captured.
+    /// The device has too little memory, an extent or the rows of all layers do not fit in 32 bits, or the stream is being captured.
     pub fn pitched_volume_zeroed<T: Pod>(
         &self,
         depth: usize,
         rows: usize,
         columns: usize,
     ) -> Result<PitchedVolume<T>> {
+        let (depth, rows, all_rows) = extents(depth, rows)?;
         Ok(PitchedVolume {
-            layers: self.pitched_zeroed(all_rows(depth, rows)?, columns)?,
+            layers: self.pitched_zeroed(all_rows, columns)?,
             depth,
             rows,
         })
@@ -155,22 +186,28 @@ impl Stream {
         rows: usize,
         columns: usize,
     ) -> Result<PitchedVolume<T>> {
+        let (depth, rows, all_rows) = extents(depth, rows)?;
         Ok(PitchedVolume {
-            layers: self.pitched_upload(data, all_rows(depth, rows)?, columns)?,
+            layers: self.pitched_upload(data, all_rows, columns)?,
             depth,
             rows,
         })
     }
 }
 
-/// The rows of all layers.
-fn all_rows(depth: usize, rows: usize) -> Result<usize> {
-    depth.checked_mul(rows).ok_or_else(|| {
-        Error::misuse(
+/// Layers, rows of each, and the rows of all.
+fn extents(depth: usize, rows: usize) -> Result<(u32, u32, usize)> {
+    match (
+        u32::try_from(depth),
+        u32::try_from(rows),
+        depth.checked_mul(rows),
+    ) {
+        (Ok(depth), Ok(rows), Some(all)) => Ok((depth, rows, all)),
+        _ => Err(Error::misuse(
             "pitched",
             Code::OUT_OF_MEMORY,
-            format!("{depth} layers of {rows} rows are more than an address space"),
-            "look at how the extents were computed",
-        )
-    })
+            format!("{depth} layers of {rows} rows do not fit in 32 bits"),
+            "kernels index volumes with 32 bits; look at how the extents were computed",
+        )),
+    }
 }

@@ -138,6 +138,34 @@ macro_rules! parts_on_device {
                 self.slice_mut(..).volume_mut(depth, rows, columns)
             }
 
+            /// As [`volume_mut`](Self::volume_mut), with `stride` elements from row to row.
+            ///
+            /// ```
+            /// # use warpsmith_host::prelude::*;
+            /// # fn main() -> Result<()> {
+            /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+            /// # let stream = gpu.stream()?;
+            #[doc = $eight]
+            /// assert_eq!(buffer.volume_mut_with_stride(2, 2, 1, 2)?.stride(), 2);
+            /// assert!(buffer.volume_mut_with_stride(2, 2, 3, 2).is_err());
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// As for [`volume_mut`](Self::volume_mut), or the stride is less than a row.
+            pub fn volume_mut_with_stride(
+                &mut self,
+                depth: usize,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+            ) -> $crate::error::Result<$crate::memory::VolumeMut<'_, T>> {
+                self.slice_mut(..)
+                    .volume_mut_with_stride(depth, rows, columns, stride)
+            }
+
             /// The address on the device, for unsafe kernels and foreign libraries: the same as long as the buffer lives, and 0 where it has
             /// neither memory nor reserved addresses.
             pub fn as_device_ptr(&self) -> $crate::memory::DevicePointer<T> {

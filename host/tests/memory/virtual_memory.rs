@@ -308,5 +308,54 @@ fn what_cannot_be_shared_says_so() -> Result<()> {
     // SAFETY: nothing reads the mapping, which there is not.
     let error = unsafe { imported.map::<u8>(MappingAccess::Read) }.unwrap_err();
     assert!(error.to_string().contains("all of the memory"), "{error}");
+    let imported = format!("imported as of {} bytes", 2 * memory.bytes());
+    for part in [&imported, "`PhysicalMemory::bytes()` of the exporter"] {
+        assert!(error.to_string().contains(part), "{part}: {error}");
+    }
+    for bytes in [0, 1, memory.bytes() - 1] {
+        let error = gpu.import_physical_memory(memory.export()?, bytes);
+        let text = error.unwrap_err().to_string();
+        let is_named =
+            text.contains(&format!(" {bytes} bytes")) && text.contains("of the exporter");
+        assert!(is_named, "{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let memory = gpu.physical_memory(1, PhysicalOptions::default())?;
+    // SAFETY: what is read was written, and the stream is waited for in between.
+    let mut writer = unsafe { memory.map::<u32>(MappingAccess::ReadWrite)? };
+    stream.fill(&mut writer, 3)?;
+    stream.synchronize()?;
+    // SAFETY: as above.
+    let mut reader = unsafe { memory.map::<u32>(MappingAccess::Read)? };
+    let other = stream.upload(&[1_u32, 2])?;
+    let errors = [
+        stream.fill(&mut reader, 1),
+        stream.fill(&mut reader.slice_mut(4..8), 1),
+        stream.upload_into(&[1, 2], &mut reader.slice_mut(..2)),
+        stream.copy(&other, &mut reader.slice_mut(..2)),
+        stream.fill_matrix(&mut reader.matrix_mut(2, 2)?, 5),
+    ];
+    let mut graph = gpu.graph()?;
+    let refused = [
+        graph.fill(&mut reader, 1).map(drop),
+        graph.copy(&other, &mut reader.slice_mut(..2)).map(drop),
+    ];
+    for error in errors.into_iter().chain(refused) {
+        let text = error.unwrap_err().to_string();
+        let is_named = text.contains("for reading alone (`MappingAccess::Read`)")
+            && text.contains("`MappingAccess::ReadWrite`");
+        assert!(is_named, "{text}");
+    }
+    // The context lives, and the memory is as it was.
+    assert_eq!(stream.download(&reader.slice(..9))?, [3; 9]);
+    stream.fill(&mut writer, 4)?;
+    stream.synchronize()?;
+    assert_eq!(stream.download(&reader.slice(..9))?, [4; 9]);
     Ok(())
 }

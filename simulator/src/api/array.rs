@@ -1,9 +1,10 @@
 //! CUDA arrays, plain and mipmapped.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use super::entry::*;
-use crate::context::current;
+use crate::context::{Context, current};
 use crate::memory::array::{ARRAYS, Array, ArrayShape, MIPMAPPED_ARRAYS, Mipmapped, NewArray};
 use crate::streams::capture;
 
@@ -60,16 +61,8 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let shape = ArrayShape::of_mipmapped(descriptor, context.device)?;
-        let memory = Mipmapped::allocate(context.id(), context.device, &shape, numMipmapLevels)?;
-        let levels = memory.into_iter().map(|memory| {
-            let level = context.add_to(&ARRAYS, |handle| memory.level_with_handle(handle));
-            level.handle
-        });
-        let levels = levels.collect();
-        let mipmapped = context.add_to(&MIPMAPPED_ARRAYS, |handle| {
-            Mipmapped::with_handle(handle, context.id(), shape, levels)
-        });
-        pHandle.write(mipmapped.handle as CUmipmappedArray);
+        let levels = Mipmapped::allocate(context.id(), context.device, &shape, numMipmapLevels)?;
+        pHandle.write(enter_levels(&context, shape, levels));
     }
 
     Ready fn cuMipmappedArrayGetLevel(pLevelArray: *mut CUarray, hMipmappedArray: CUmipmappedArray, level: c_uint) {
@@ -112,6 +105,23 @@ fn mapped_later<A, T>(to: *mut T, array: Result<A>) -> Result<Infallible> {
     // A null pointer is no other error.
     let _ = to;
     array.and(Err(code::INVALID_VALUE))
+}
+
+/// Gives a mipmapped array and its levels handles; that of the whole.
+pub(super) fn enter_levels(
+    context: &Arc<Context>,
+    shape: ArrayShape,
+    levels: Vec<NewArray>,
+) -> CUmipmappedArray {
+    let levels = levels.into_iter().map(|level| {
+        let level = context.add_to(&ARRAYS, |handle| level.level_with_handle(handle));
+        level.handle
+    });
+    let levels = levels.collect();
+    let mipmapped = context.add_to(&MIPMAPPED_ARRAYS, |handle| {
+        Mipmapped::with_handle(handle, context.id(), shape, levels)
+    });
+    mipmapped.handle as CUmipmappedArray
 }
 
 /// Makes an array.

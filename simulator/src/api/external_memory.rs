@@ -1,8 +1,10 @@
 //! Memory of other program interfaces, imported by a file descriptor.
 
+use super::array::enter_levels;
 use super::descriptor::handed_over;
 use super::entry::*;
 use crate::context::current;
+use crate::memory::array::{ArrayShape, Mipmapped};
 use crate::memory::external::{EXTERNAL, Importable};
 
 /// `CUDA_EXTERNAL_MEMORY_DEDICATED`: the memory is of one resource alone, which changes nothing here.
@@ -37,6 +39,21 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         devPtr.write(EXTERNAL.get(extMem)?.map(wish.offset, wish.size)? as CUdeviceptr);
+    }
+
+    Ready fn cuExternalMemoryGetMappedMipmappedArray(
+        mipmap: *mut CUmipmappedArray, extMem: CUexternalMemory,
+        mipmapDesc: *const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC,
+    ) {
+        let context = current()?;
+        let wish = parameters(mipmapDesc)?;
+        if mipmap.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let memory = EXTERNAL.get(extMem)?;
+        let shape = ArrayShape::of_external(wish.arrayDesc, context.device)?;
+        let levels = Mipmapped::in_external(context.id(), &memory, wish.offset, &shape, wish.numLevels)?;
+        mipmap.write(enter_levels(&context, shape, levels));
     }
 
     Ready fn cuDestroyExternalMemory(extMem: CUexternalMemory) {

@@ -25,6 +25,8 @@ pub enum AllocationKind {
     Opened,
     /// A part of memory that another program interface made (`cuExternalMemoryGetMappedBuffer`).
     External,
+    /// A part of such memory that is the texels of an array (`cuExternalMemoryGetMappedMipmappedArray`), which has no address for a program.
+    ExternalArray,
     /// Memory that the simulator's own device runtime uses (the device heap).
     Internal,
 }
@@ -41,6 +43,7 @@ impl AllocationKind {
             | Self::Array
             | Self::Opened
             | Self::External
+            | Self::ExternalArray
             | Self::Internal => true,
         }
     }

@@ -175,6 +175,7 @@ pub(super) fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engin
         AllocationKind::Mapping => "virtual memory",
         AllocationKind::Opened => "device memory of another process",
         AllocationKind::External => "external memory",
+        AllocationKind::ExternalArray => "CUDA array in external memory",
         AllocationKind::Internal => "memory of the device heap",
     };
     // A graph's memory may not have been allocated yet.

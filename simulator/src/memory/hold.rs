@@ -59,6 +59,10 @@ impl Memory {
             Some((_, detail)) if detail.kind == AllocationKind::Array => {
                 "is a CUDA array that had been destroyed".into()
             }
+            Some((_, detail)) if detail.kind == AllocationKind::ExternalArray => {
+                let by = detail.freed_by.unwrap_or("nobody");
+                format!("is a CUDA array in external memory that was ended by {by}")
+            }
             _ => "had been freed or unmapped".into(),
         }
     }

@@ -127,14 +127,27 @@ impl AsFd for SharedFile {
     }
 }
 
-/// The bytes of a file in memory that cannot become shorter; `None` if it can, or is no such file.
-pub(crate) fn sealed_bytes(file: impl AsFd) -> Option<usize> {
-    let seals = rustix::fs::fcntl_get_seals(&file).ok()?;
-    let bytes = rustix::fs::fstat(&file).ok()?.st_size;
-    seals
-        .contains(SealFlags::SHRINK)
-        .then(|| usize::try_from(bytes).ok())
-        .flatten()
+/// Why a file is not taken for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsealed {
+    /// It is no file in memory.
+    NoMemory,
+    /// It can become shorter.
+    MayShrink,
+}
+
+/// The bytes of a file in memory that cannot become shorter.
+///
+/// # Errors
+///
+/// It can, or is no such file.
+pub(crate) fn sealed_bytes(file: impl AsFd) -> core::result::Result<usize, Unsealed> {
+    let seals = rustix::fs::fcntl_get_seals(&file).map_err(|_| Unsealed::NoMemory)?;
+    let bytes = rustix::fs::fstat(&file).map_err(|_| Unsealed::NoMemory)?;
+    if !seals.contains(SealFlags::SHRINK) {
+        return Err(Unsealed::MayShrink);
+    }
+    usize::try_from(bytes.st_size).map_err(|_| Unsealed::NoMemory)
 }
 
 #[cfg(all(test, not(miri)))]

@@ -18,7 +18,7 @@ impl SharedPage {
 
     /// Maps the page; `None` if the file can become shorter, is empty, or the system refuses.
     pub(crate) fn map(file: impl AsFd) -> Option<Self> {
-        sealed_bytes(&file).filter(|&bytes| bytes > 0)?;
+        sealed_bytes(&file).ok().filter(|&bytes| bytes > 0)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let anywhere = std::ptr::null_mut();
         // SAFETY: a mapping at an address of the system's choice touches no memory that is in use.

@@ -5,8 +5,8 @@ use half::f16;
 use warpsmith_device::launch::{Kernel, KernelItem, SafeKernel};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{
-    AddressMode, Array, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1, Layered2,
-    PitchedBuffer, Surface, Texel, TextureOptions,
+    AddressMode, Array, Coordinates, Cube, Extent1, Extent2, Extent3, Filter, Layered1, Layered2,
+    LayeredCube, LevelOptions, PitchedBuffer, Surface, Texel, TextureOptions, compressed,
 };
 use warpsmith_test_kernels::texture as kernels;
 use warpsmith_tests::{Fixture, Side, fixture, own_process};
@@ -718,5 +718,176 @@ fn a_matrix_with_padded_rows_is_an_image() {
         let grid = Grid::cover_2d((width, height), (16, 4));
         stream.launch(&kernel, grid, (&texture, matrix)).unwrap();
         assert_eq!(stream.download(&out).unwrap(), texels);
+    }
+}
+
+// covers: TEX-01
+#[test]
+fn a_view_takes_texels_for_others() {
+    let f = fixture();
+    let stream = f.stream();
+    macro_rules! fetched {
+        ($fetched:ty, $texture:expr) => {{
+            let texture = $texture.unwrap();
+            let width = texture.extents().width;
+            let kernel = f.module.kernel(kernels::fetch_1d::<$fetched>).unwrap();
+            let mut out = stream.zeroed::<$fetched>(width).unwrap();
+            stream
+                .launch(&kernel, Grid::cover(width, 32), (&texture, &mut out))
+                .unwrap();
+            stream.download(&out).unwrap()
+        }};
+    }
+    let floats = [1.0_f32, 2.0, -0.5, 0.25];
+    let bits = floats.map(f32::to_bits);
+    let line = stream.array(&bits, Extent1 { width: 4 }).unwrap();
+    let seen = line.view_as::<f32>();
+    assert_eq!(fetched!(f32, seen.texture(POINT)), floats);
+    // Words are not filtered, but what they are taken for is.
+    assert!(line.texture(LINEAR).is_err());
+    assert_eq!(fetched!(f32, seen.texture(LINEAR)), floats);
+    let seen = line.view_as::<[u8; 4]>();
+    let bytes = bits.map(|word| word.to_ne_bytes().map(u32::from));
+    assert_eq!(fetched!([u32; 4], seen.texture(POINT)), bytes);
+    assert!(seen.texture(LINEAR).is_err());
+    assert!(seen.srgb_texture(LINEAR).is_ok());
+    let halves = stream
+        .array(&[0xffff_0000_u32, 0x0000_ffff], Extent1 { width: 2 })
+        .unwrap();
+    let seen = halves.view_as::<[u16; 2]>();
+    let shares = fetched!([f32; 2], seen.normalised_texture(LINEAR));
+    assert_eq!(shares, [[0.0, 1.0], [1.0, 0.0]]);
+    // The other way about, while the array's own texels stay what they are.
+    let line = stream.array(&floats, Extent1 { width: 4 }).unwrap();
+    assert_eq!(fetched!(u32, line.view_as::<u32>().texture(POINT)), bits);
+    assert_eq!(fetched!(f32, line.texture(POINT)), floats);
+    let same = line.view_as::<f32>().texture(POINT).unwrap();
+    drop(line);
+    assert_eq!(fetched!(f32, Ok::<_, Error>(same)), floats);
+}
+
+// covers: TEX-01, TEX-12, TEX-14, TEX-15, TEX-16
+#[test]
+fn a_view_has_all_layers_levels_and_faces() {
+    let f = fixture();
+    let stream = f.stream();
+    let bits = |count: usize| -> Vec<u32> {
+        numbers(count)
+            .iter()
+            .map(|number| number.to_bits())
+            .collect()
+    };
+    let (width, height, layers) = (5, 3, 4);
+    let extents = Layered2 {
+        width,
+        height,
+        layers,
+    };
+    let images = stream
+        .array(&bits(width * height * layers), extents)
+        .unwrap();
+    let seen = images.view_as::<f32>().texture(POINT).unwrap();
+    let kernel = f.module.kernel(kernels::fetch_layered_2d).unwrap();
+    let mut out = stream.zeroed::<f32>(width * height * layers).unwrap();
+    let volume = out.volume_mut(layers, height, width).unwrap();
+    let grid = Grid::new((1, 1, 4), (8, 4, 1));
+    stream.launch(&kernel, grid, (&seen, volume)).unwrap();
+    assert_eq!(
+        stream.download(&out).unwrap(),
+        numbers(width * height * layers)
+    );
+
+    let directions = [
+        [1.0, 0.0, 0.0],
+        [-1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, -1.0],
+    ];
+    let at = stream.upload(&directions).unwrap();
+    let mut out = stream.zeroed::<f32>(4).unwrap();
+    let cube = stream.array(&bits(6), Cube { width: 1 }).unwrap();
+    let seen = cube.view_as::<f32>().texture(POINT).unwrap();
+    let kernel = f.module.kernel(kernels::fetch_cube).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 4), (&seen, &at, &mut out))
+        .unwrap();
+    assert_eq!(stream.download(&out).unwrap(), [1.0, 2.0, 3.0, 6.0]);
+    let extents = LayeredCube { width: 1, cubes: 2 };
+    let cubes = stream.array(&bits(12), extents).unwrap();
+    assert!(cubes.view_as::<f32>().texture(LINEAR).is_ok());
+
+    let levels: [&[u32]; 3] = [&bits(8), &bits(2), &bits(1)];
+    let extents = Extent2 {
+        width: 4,
+        height: 2,
+    };
+    let image = stream.mipmapped_array(&levels, extents).unwrap();
+    let options = TextureOptions {
+        coordinates: Coordinates::Normalised,
+        ..LINEAR
+    };
+    let smooth = LevelOptions {
+        filter: Filter::Linear,
+        ..Default::default()
+    };
+    assert!(
+        image.texture(options, smooth).is_err(),
+        "words are not filtered"
+    );
+    let seen = image.view_as::<f32>().texture(options, smooth).unwrap();
+    let _ = seen.object();
+    let level = image.level(1);
+    let seen = level.view_as::<f32>().texture(POINT).unwrap();
+    let kernel = f.module.kernel(kernels::fetch_2d::<f32>).unwrap();
+    let mut out = stream.zeroed::<f32>(2).unwrap();
+    let matrix = out.matrix_mut(1, 2).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 2), (&seen, matrix))
+        .unwrap();
+    assert_eq!(stream.download(&out).unwrap(), [1.0, 2.0]);
+}
+
+// covers: TEX-01
+#[test]
+fn blocks_are_decompressed_on_a_gpu() {
+    let f = fixture();
+    let stream = f.stream();
+    // Two blocks of BC1, whose first colour all pixels have: red, and blue.
+    let blocks = [[0x0000_f800_u32, 0], [0x0000_001f, 0]];
+    let extents = Extent2 {
+        width: 2,
+        height: 1,
+    };
+    let array = stream.array(&blocks, extents).unwrap();
+    let made = array.block_texture::<compressed::Bc1>(POINT);
+    if f.gpu.is_simulator() {
+        let error = made.unwrap_err();
+        assert_eq!(error.code(), Some(Code::NOT_SUPPORTED));
+        assert!(
+            error.to_string().contains("decompresses no blocks"),
+            "{error}"
+        );
+        return;
+    }
+    let texture = made.unwrap();
+    assert_eq!(
+        texture.extents(),
+        Extent2 {
+            width: 8,
+            height: 4
+        }
+    );
+    let kernel = f.module.kernel(kernels::fetch_2d::<[f32; 4]>).unwrap();
+    let mut out = stream.zeroed::<[f32; 4]>(32).unwrap();
+    let matrix = out.matrix_mut(4, 8).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, (8, 4)), (&texture, matrix))
+        .unwrap();
+    for (index, pixel) in stream.download(&out).unwrap().into_iter().enumerate() {
+        let expected = match index % 8 {
+            0..4 => [1.0, 0.0, 0.0, 1.0],
+            _ => [0.0, 0.0, 1.0, 1.0],
+        };
+        assert_eq!(pixel, expected, "pixel {index}");
     }
 }

@@ -166,6 +166,74 @@ fn each_thread_has_its_position() {
     assert_eq!(stream.download(&out).unwrap(), expected);
 }
 
+/// The elements of a volume of zeros that `positions` has added to.
+fn positioned([depth, rows, columns]: [usize; 3]) -> Vec<u32> {
+    (0..depth * rows * columns)
+        .map(|i| (i / (rows * columns), i / columns % rows, i % columns))
+        .map(|(layer, row, column)| ((layer * 100 + row) * 100 + column) as u32)
+        .collect()
+}
+
+// covers: MEM-05
+#[test]
+fn each_thread_has_its_position_in_a_padded_volume() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::positions).unwrap();
+    for extents in [[5, 7, 9], [1, 1, 1], [2, 3, 128], [3, 2, 129], [2, 1, 33]] {
+        let [depth, rows, columns] = extents;
+        let mut volume = stream
+            .pitched_volume_zeroed::<u32>(depth, rows, columns)
+            .unwrap();
+        let blocks = [columns, rows, depth].map(|extent| extent as u32 + 3);
+        let grid = Grid::new(
+            (
+                blocks[0].div_ceil(4),
+                blocks[1].div_ceil(4),
+                blocks[2].div_ceil(2),
+            ),
+            (4, 4, 2),
+        );
+        stream
+            .launch(&kernel, grid, (volume.volume_mut(),))
+            .unwrap();
+        let found = stream.download_matrix(&volume.matrix()).unwrap();
+        assert_eq!(found, positioned(extents), "{extents:?}");
+    }
+    // One without elements has threads, too.
+    for [depth, rows, columns] in [[0, 3, 4], [2, 0, 4], [2, 3, 0]] {
+        let mut volume = stream
+            .pitched_volume_zeroed::<u32>(depth, rows, columns)
+            .unwrap();
+        let grid = Grid::new((1, 1, 1), (4, 4, 4));
+        stream
+            .launch(&kernel, grid, (volume.volume_mut(),))
+            .unwrap();
+    }
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn what_lies_between_the_rows_of_a_volume_is_left_alone() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::positions).unwrap();
+    let ([depth, rows, columns], stride) = ([3, 4, 5], 8);
+    let mut out = stream.upload(&vec![7u32; depth * rows * stride]).unwrap();
+    let volume = out.volume_mut_with_stride(depth, rows, columns, stride);
+    stream
+        .launch(&kernel, Grid::new((2, 1, 1), (4, 4, 4)), (volume.unwrap(),))
+        .unwrap();
+    let inside = positioned([depth, rows, columns]);
+    let expected: Vec<u32> = (0..depth * rows * stride)
+        .map(|i| match i % stride {
+            column if column < columns => inside[i / stride * columns + column] + 7,
+            _ => 7,
+        })
+        .collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
 fn shuffled(count: u32) -> Vec<u32> {
     let mut places: Vec<u32> = (0..count).collect();
     let mut random = Random::new(7);

@@ -75,4 +75,11 @@ pub fn fills_a_row_that_is_read() {
     let _ = (row, *first);
 }
 
+#[kernel]
+pub fn an_element_of_a_volume_twice(mut out: VolumeOut<u32>) {
+    if let (Some(a), Some(b)) = (out.mine(), out.mine()) {
+        let _ = (*a, *b);
+    }
+}
+
 fn main() {}

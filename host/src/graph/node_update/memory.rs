@@ -5,9 +5,8 @@ use bytemuck::Pod;
 use super::{refused, wrong_kind};
 use crate::driver_call::call;
 use crate::error::{Error, Node, Result};
-use crate::gpu::open_device::check_same_device;
 use crate::graph::contents::Contents;
-use crate::graph::copy::{FILL, PlannedCopy, fill_pattern, fill_use};
+use crate::graph::copy::{PlannedCopy, fill_pattern, fill_use};
 use crate::graph::exec::GraphExec;
 use crate::graph::handle::{CopyNode, FillNode};
 use crate::graph::part::PartKind;
@@ -123,7 +122,7 @@ impl GraphExec {
         let Some(used) = fill_use(to) else {
             return Err(no_bytes(CALL, node.into()));
         };
-        check_same_device(FILL, &self.gpu, used.gpu)?;
+        used.check(&self.gpu)?;
         let parameters = fill_pattern(&value)?.parameters(to);
         let context = self.gpu.context().raw();
         self.change(CALL, node, of_uses(&[used.memory]), |exec, node| {

@@ -28,6 +28,8 @@ pub(crate) struct ArrayBlock {
     textures: TextureObjects,
     /// Of the array, or of its levels.
     surfaces: Mutex<Vec<(Handle<raw::CUarray>, raw::CUsurfObject)>>,
+    /// What the memory is part of, if it is not the array's own.
+    _part_of: Option<Arc<dyn Send + Sync>>,
 }
 
 /// What the driver was asked for.
@@ -68,7 +70,7 @@ impl ArrayBlock {
         )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
         let array = Handle::new(array);
-        Ok((ArrayBlock::owning(Owned::Plain(array), bytes), array))
+        Ok((ArrayBlock::owning(Owned::Plain(array), bytes, None), array))
     }
 
     /// A mipmapped array of so many levels, and the handle that it has.
@@ -89,15 +91,26 @@ impl ArrayBlock {
         unsafe { call!(cuMipmappedArrayCreate(&mut array, &descriptor, levels)) }
             .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
         let array = Handle::new(array);
-        Ok((ArrayBlock::owning(Owned::Mipmapped(array), bytes), array))
+        let block = ArrayBlock::owning(Owned::Mipmapped(array), bytes, None);
+        Ok((block, array))
     }
 
-    fn owning(array: Owned, bytes: usize) -> ArrayBlock {
+    /// A mipmapped array that was just mapped of memory, which it keeps until it has been destroyed.
+    pub(super) fn mapped(
+        array: Handle<raw::CUmipmappedArray>,
+        bytes: usize,
+        part_of: Arc<dyn Send + Sync>,
+    ) -> ArrayBlock {
+        ArrayBlock::owning(Owned::Mipmapped(array), bytes, Some(part_of))
+    }
+
+    fn owning(array: Owned, bytes: usize, part_of: Option<Arc<dyn Send + Sync>>) -> ArrayBlock {
         ArrayBlock {
             array,
             bytes,
             textures: TextureObjects::default(),
             surfaces: Mutex::default(),
+            _part_of: part_of,
         }
     }
 
@@ -163,7 +176,8 @@ impl ArrayBlock {
         match self.array {
             // SAFETY: cuArray3DCreate gave the array, and nothing uses it by the caller's contract.
             Owned::Plain(array) => unsafe { call!(cuArrayDestroy(array.raw())) },
-            // SAFETY: cuMipmappedArrayCreate gave the array, and nothing uses it or a level by the caller's contract.
+            // SAFETY: cuMipmappedArrayCreate or cuExternalMemoryGetMappedMipmappedArray gave the array, and nothing uses it or a level by
+            // the caller's contract.
             Owned::Mipmapped(array) => unsafe { call!(cuMipmappedArrayDestroy(array.raw())) },
         }
     }

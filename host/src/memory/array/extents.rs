@@ -301,6 +301,8 @@ pub(super) fn most_levels<D: LevelExtents>(extents: D) -> usize {
 
 /// The call that makes an array of levels.
 pub(super) const MIPMAPPED_CALL: &str = "cuMipmappedArrayCreate";
+/// The call that makes one of memory of another program interface.
+pub(super) const EXTERNAL_CALL: &str = "cuExternalMemoryGetMappedMipmappedArray";
 
 /// What the driver is told.
 ///
@@ -314,7 +316,7 @@ pub(super) fn descriptor<T: Texel, D: ArrayExtents>(
     call: &'static str,
 ) -> Result<raw::CUDA_ARRAY3D_DESCRIPTOR> {
     let limits = match call {
-        MIPMAPPED_CALL => D::LEVEL_LIMITS,
+        MIPMAPPED_CALL | EXTERNAL_CALL => D::LEVEL_LIMITS,
         _ => D::LIMITS,
     };
     for (&(what, limit), value) in limits.iter().zip(extents.in_order()) {

@@ -164,6 +164,7 @@ unsafe fn object<T: Texel>(
         options,
         levels: LevelOptions::default(),
         read,
+        view: None,
     };
     // SAFETY: the texels lie in the allocation (this function's condition), and a launch that uses the object keeps the allocation.
     unsafe {

@@ -13,6 +13,7 @@ use super::{Array, bytes_of};
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
+use crate::gpu::open_device::OpenDevice;
 use crate::memory::allocation::Allocation;
 use crate::stream::Stream;
 
@@ -53,6 +54,9 @@ pub struct MipmappedArray<T: Texel, D: LevelExtents> {
     of: PhantomData<T>,
 }
 
+/// What the driver made, and its handle.
+pub(super) type MadeLevels = (ArrayBlock, Handle<raw::CUmipmappedArray>);
+
 /// A level, which is there as long as the whole.
 #[derive(Clone, Copy)]
 struct Level<D> {
@@ -72,11 +76,25 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
     ) -> Result<MipmappedArray<T, D>> {
         stream.handle.refuse_capture(CALL)?;
         let gpu = &stream.gpu;
-        let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, CALL)?;
+        let (kind, level_count) = ((for_surfaces, CALL), (extents, level_count));
+        MipmappedArray::made(gpu, kind, level_count, |descriptor, levels, bytes| {
+            ArrayBlock::mipmapped(gpu, descriptor, levels, bytes)
+        })
+    }
+
+    /// That which `make` makes of the driver's description, a number of levels and the bytes of all texels. Whether it is for surfaces, and
+    /// by which call; the extents, and how many levels.
+    pub(super) fn made(
+        gpu: &Arc<OpenDevice>,
+        (for_surfaces, call): (bool, &'static str),
+        (extents, level_count): (D, usize),
+        make: impl FnOnce(raw::CUDA_ARRAY3D_DESCRIPTOR, u32, usize) -> Result<MadeLevels>,
+    ) -> Result<MipmappedArray<T, D>> {
+        let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, call)?;
         let most = extents::most_levels(extents);
         if !(1..=most).contains(&level_count) {
             return Err(Error::Limit(Box::new(LimitError {
-                call: CALL,
+                call,
                 code: Code::INVALID_VALUE,
                 subject: format!("{extents:?}"),
                 what: "the number of levels",
@@ -87,9 +105,9 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         }
         let of_level = |level: usize| extents.level(level as u32);
         let bytes = (0..level_count).map(|level| bytes_of::<T, D>(of_level(level)));
+        let all_bytes = bytes.clone().fold(0_usize, usize::saturating_add);
         // At most 32, as an extent has so many halves.
-        let (block, texels) =
-            ArrayBlock::mipmapped(gpu, descriptor, level_count as u32, bytes.clone().sum())?;
+        let (block, texels) = make(descriptor, level_count as u32, all_bytes)?;
         let block = Arc::new(block);
         // From here on it is freed with the allocation.
         let mut made = MipmappedArray {

@@ -5,22 +5,28 @@
 //! | `texel` | what an array is made of |
 //! | `extents` | how many dimensions and layers it has, and which of them a device can have |
 //! | `mipmapped` | arrays of several levels, each half as long as the one before |
+//! | `external` | such arrays in memory that another program interface made |
 //! | `copies` | copies between arrays, buffers and the host, as methods of the stream |
 //! | `sampling` | how textures are read |
 //! | `objects` | textures and surfaces |
+//! | `views` | textures that take an array's texels for others |
+//! | [`compressed`] | textures of compressed blocks of pixels |
 //! | `linear` | textures of memory that has an address |
 //! | `texture_objects` | the driver's texture objects, and how long they live |
 //! | `block` | the driver's objects, and how they are freed |
 
 pub(super) mod block;
+pub mod compressed;
 mod copies;
 mod extents;
+mod external;
 mod linear;
 mod mipmapped;
 mod objects;
 mod sampling;
 mod texel;
 pub(super) mod texture_objects;
+mod views;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -32,11 +38,13 @@ pub use extents::{
     ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
     LevelExtents,
 };
+pub use external::ExternalArrayOptions;
 pub use linear::{LinearTexture, PitchedTexture};
 pub use mipmapped::MipmappedArray;
 pub use objects::{MipmappedTexture, Surface, Texture};
 pub use sampling::{AddressMode, Coordinates, Filter, LevelOptions, TextureOptions};
 pub use texel::{NormalisedTexel, Texel};
+pub use views::TexelView;
 
 use self::block::ArrayBlock;
 use super::allocation::Allocation;

@@ -11,7 +11,7 @@ use super::extents::{ArrayExtents, LevelExtents};
 use super::mipmapped::MipmappedArray;
 use super::sampling::{Coordinates, LevelOptions, ReadMode, TextureOptions};
 use super::texel::{NormalisedTexel, Texel};
-use super::texture_objects::{Reading, Texels};
+use super::texture_objects::{Reading, ResourceView, Texels};
 use crate::error::{Code, Error, Result};
 use crate::memory::allocation::Allocation;
 use crate::memory::view::RawView;
@@ -124,13 +124,25 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
         options: TextureOptions,
         read: ReadMode,
     ) -> Result<Texture<F, D>> {
+        self.texture_seen::<T, F>(options, read, None, self.extents)
+    }
+
+    /// As [`texture_of`](Self::texture_of), of what a view takes the texels for: texels that are sampled as `S`, of such extents.
+    pub(super) fn texture_seen<S: Texel, F: Fetched>(
+        &self,
+        options: TextureOptions,
+        read: ReadMode,
+        view: Option<ResourceView>,
+        extents: D,
+    ) -> Result<Texture<F, D>> {
         let options = directed::<D>(options);
-        let sampling = options.describe::<T>(read)?;
+        let sampling = options.describe::<S>(read)?;
         let reading = Reading {
             texels: Texels::Array(self.texels),
             options,
             levels: LevelOptions::default(),
             read,
+            view,
         };
         let gpu = &self.allocation.gpu;
         // SAFETY: the texels are the block's array or a level of it: it is made so, and stays so.
@@ -138,7 +150,7 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
         Ok(Texture {
             used: self.used(),
             object,
-            extents: self.extents,
+            extents,
             of: PhantomData,
         })
     }
@@ -242,13 +254,25 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         levels: LevelOptions,
         read: ReadMode,
     ) -> Result<MipmappedTexture<F, D>> {
+        self.texture_seen::<T, F>((options, levels), read, None, self.extents())
+    }
+
+    /// As [`texture_of`](Self::texture_of), of what a view takes the texels for: texels that are sampled as `S`, of such extents.
+    pub(super) fn texture_seen<S: Texel, F: Fetched>(
+        &self,
+        (options, levels): (TextureOptions, LevelOptions),
+        read: ReadMode,
+        view: Option<ResourceView>,
+        extents: D,
+    ) -> Result<MipmappedTexture<F, D>> {
         let options = directed::<D>(options);
-        let sampling = levels.describe::<T>(&options, read, self.level_count())?;
+        let sampling = levels.describe::<S>(&options, read, self.level_count())?;
         let reading = Reading {
             texels: Texels::Mipmapped(self.texels),
             options,
             levels,
             read,
+            view,
         };
         let gpu = &self.allocation.gpu;
         // SAFETY: the texels are the block's array: it is made so, and stays so.
@@ -260,7 +284,7 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
                 bytes: self.block.bytes,
             },
             object,
-            extents: self.extents(),
+            extents,
             of: PhantomData,
         })
     }

@@ -2,16 +2,31 @@
 
 use bytemuck::Pod;
 use warpsmith_device::texture::{Fetched, SurfaceTexel};
-use warpsmith_driver::raw::CUarray_format as Format;
+use warpsmith_driver::raw::{CUarray_format as Format, CUresourceViewFormat as ViewFormat};
 
 mod sealed {
-    use super::Format;
+    use super::{Format, ViewFormat};
 
     /// Keeps [`Texel`](super::Texel) to this crate: its implementations promise that the driver's format has the type's bytes, and that fetches
     /// give what it says.
     pub trait Sealed {
         const FORMAT: Format;
         const COMPONENTS: u32;
+        /// What a view takes texels for that takes them for such ones: of each format one, two and four components, in this order.
+        const VIEW_FORMAT: ViewFormat = {
+            let first = match Self::FORMAT {
+                Format::CU_AD_FORMAT_UNSIGNED_INT8 => ViewFormat::CU_RES_VIEW_FORMAT_UINT_1X8,
+                Format::CU_AD_FORMAT_SIGNED_INT8 => ViewFormat::CU_RES_VIEW_FORMAT_SINT_1X8,
+                Format::CU_AD_FORMAT_UNSIGNED_INT16 => ViewFormat::CU_RES_VIEW_FORMAT_UINT_1X16,
+                Format::CU_AD_FORMAT_SIGNED_INT16 => ViewFormat::CU_RES_VIEW_FORMAT_SINT_1X16,
+                Format::CU_AD_FORMAT_UNSIGNED_INT32 => ViewFormat::CU_RES_VIEW_FORMAT_UINT_1X32,
+                Format::CU_AD_FORMAT_SIGNED_INT32 => ViewFormat::CU_RES_VIEW_FORMAT_SINT_1X32,
+                Format::CU_AD_FORMAT_HALF => ViewFormat::CU_RES_VIEW_FORMAT_FLOAT_1X16,
+                Format::CU_AD_FORMAT_FLOAT => ViewFormat::CU_RES_VIEW_FORMAT_FLOAT_1X32,
+                _ => panic!("there are no other texels"),
+            };
+            ViewFormat(first.0 + Self::COMPONENTS.ilog2())
+        };
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use warpsmith_driver::raw::{self, CUarray_format};
+use warpsmith_driver::raw::{self, CUarray_format, CUresourceViewFormat};
 
 use super::sampling::{LevelOptions, ReadMode, TextureOptions};
 use crate::context::primary::Context;
@@ -23,6 +23,36 @@ pub(super) struct Reading {
     /// Where there are several levels.
     pub(super) levels: LevelOptions,
     pub(super) read: ReadMode,
+    /// Where the texels are taken for others.
+    pub(super) view: Option<ResourceView>,
+}
+
+/// What texels of an array are taken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ResourceView {
+    pub(super) format: CUresourceViewFormat,
+    /// Width, height and depth as the driver wants them, in what is seen.
+    pub(super) extents: [usize; 3],
+    pub(super) levels: u32,
+    /// 1 where texels are not in layers.
+    pub(super) layers: u32,
+}
+
+impl ResourceView {
+    /// As the driver takes it.
+    fn description(self) -> raw::CUDA_RESOURCE_VIEW_DESC {
+        let [width, height, depth] = self.extents;
+        raw::CUDA_RESOURCE_VIEW_DESC {
+            format: self.format,
+            width,
+            height,
+            depth,
+            // There is at least one of each.
+            lastMipmapLevel: self.levels - 1,
+            lastLayer: self.layers - 1,
+            ..Default::default()
+        }
+    }
 }
 
 /// Where texels are.
@@ -122,16 +152,11 @@ impl TextureObjects {
             return Ok(*object);
         }
         let (mut object, resource) = (0, reading.texels.resource());
+        let view = reading.view.map(ResourceView::description);
+        let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the driver writes one number to `object` and reads the descriptions before the call returns; the texels exist now and
         // as long as the object is used, by the caller's contract.
-        unsafe {
-            call!(cuTexObjectCreate(
-                &mut object,
-                &resource,
-                sampling,
-                std::ptr::null()
-            ))
-        }?;
+        unsafe { call!(cuTexObjectCreate(&mut object, &resource, sampling, view)) }?;
         known.push((reading, object));
         Ok(object)
     }

@@ -5,7 +5,7 @@ use warpsmith_driver::raw;
 /// What the device may do with a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MappingAccess {
-    /// Loads. A store is a fault, which costs the context.
+    /// Loads. A copy or a fill that would write it is refused; a store of a kernel is a fault, which costs the context.
     Read,
     /// Loads and stores.
     ReadWrite,

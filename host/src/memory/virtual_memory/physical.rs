@@ -49,6 +49,8 @@ pub struct PhysicalMemory {
     gpu: Arc<OpenDevice>,
     handle: raw::CUmemGenericAllocationHandle,
     bytes: usize,
+    /// The size is what the importer was told.
+    is_imported: bool,
 }
 
 /// What physical memory should be.
@@ -106,8 +108,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The descriptor is not one of exported memory, or of a device that this process does not see. A size that is not the memory's
-    /// is found out when it is mapped.
+    /// The descriptor is not one of exported memory, or of a device that this process does not see; or the size is none that physical memory
+    /// has. Another size that is not the memory's is found out when it is mapped.
     // covers: VMM-28
     pub fn import_physical_memory(
         &self,
@@ -117,6 +119,18 @@ impl Gpu {
         self.inner.limits().require_virtual_memory()?;
         self.inner.bind()?;
         let descriptor = descriptor.as_fd();
+        let granularity = PhysicalOptions::default().granularity(&self.inner)?;
+        if bytes == 0 || !bytes.is_multiple_of(granularity) {
+            return Err(Error::misuse(
+                "cuMemImportFromShareableHandle",
+                Code::INVALID_VALUE,
+                format!(
+                    "file descriptor {} as physical memory of {bytes} bytes: its size is a multiple of {granularity} bytes",
+                    descriptor.as_raw_fd()
+                ),
+                IMPORTED_SIZE,
+            ));
+        }
         let mut handle = 0;
         // SAFETY: the driver writes one handle to `handle`, which outlives the call, as does the descriptor; it takes this kind of handle
         // in the pointer's place.
@@ -135,9 +149,13 @@ impl Gpu {
             gpu: self.inner.clone(),
             handle,
             bytes,
+            is_imported: true,
         })
     }
 }
+
+/// What to do about the size of an import.
+const IMPORTED_SIZE: &str = "give `import_physical_memory` the size of the whole memory: `PhysicalMemory::bytes()` of the exporter";
 
 impl PhysicalMemory {
     pub(super) fn create(
@@ -175,6 +193,7 @@ impl PhysicalMemory {
             gpu: gpu.clone(),
             handle,
             bytes: rounded,
+            is_imported: false,
         })
     }
 
@@ -246,7 +265,14 @@ impl PhysicalMemory {
     pub unsafe fn map<T: Pod>(&self, access: MappingAccess) -> Result<DeviceBuffer<T>> {
         let allocation = Allocation::reserved(&self.gpu, self.bytes)?;
         let range = allocation.range("PhysicalMemory::map")?;
-        range.append(&self.gpu, self.handle, self.bytes, access)?;
+        range
+            .append(&self.gpu, self.handle, self.bytes, access)
+            .map_err(|error| match error.code() {
+                Some(Code::INVALID_VALUE | Code::NOT_SUPPORTED) if self.is_imported => error
+                    .and_doing(|| format!("which was imported as of {} bytes", self.bytes))
+                    .with_hint(|| IMPORTED_SIZE.into()),
+                _ => error,
+            })?;
         let len = self.bytes.checked_div(size_of::<T>()).unwrap_or(0);
         bytes_of::<T>("cuMemMap", len)?;
         Ok(DeviceBuffer::of_allocation(allocation, len))

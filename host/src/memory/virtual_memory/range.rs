@@ -1,6 +1,7 @@
 //! Reserved addresses, and what is mapped into them.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpsmith_driver::raw;
 
@@ -19,6 +20,8 @@ pub(crate) struct AddressRange {
     pub(crate) bytes: usize,
     /// What is mapped, in the order of its addresses, without gaps from the start.
     chunks: Mutex<Vec<Chunk>>,
+    /// Whether the device may only load from some of it.
+    is_read_only: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +47,13 @@ impl AddressRange {
             base,
             bytes,
             chunks: Mutex::default(),
+            is_read_only: AtomicBool::new(false),
         })
+    }
+
+    /// Whether the device may only load from some of it.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
     }
 
     /// Bytes that are mapped.
@@ -73,7 +82,7 @@ impl AddressRange {
         unsafe { call!(cuMemMap(start, bytes, 0, handle, 0)) }.map_err(|error| {
             error.while_doing(|| {
                 format!(
-                    "mapping {bytes} bytes at {start:#x}: all of the memory is mapped, neither less nor more"
+                    "mapping {bytes} bytes at {start:#x}: all of the memory is mapped, neither less nor more;"
                 )
             })
         })?;
@@ -89,6 +98,9 @@ impl AddressRange {
             return Err(error);
         }
         chunks.push(chunk);
+        if access == MappingAccess::Read {
+            self.is_read_only.store(true, Ordering::Relaxed);
+        }
         Ok(())
     }
 

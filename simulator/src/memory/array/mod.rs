@@ -8,6 +8,7 @@ mod mipmapped;
 mod shape;
 mod written;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use mipmapped::{MIPMAPPED_ARRAYS, Mipmapped};
@@ -18,6 +19,7 @@ use self::written::Written;
 use super::accounting;
 use super::allocation::AllocationKind;
 use super::extent::{Extent, Layout};
+use super::external::TexelPart;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
 use crate::report;
@@ -40,11 +42,28 @@ pub(crate) struct Array {
     pub(crate) shape: ArrayShape,
     /// Whether it is a level of a mipmapped array, with which it ends.
     is_level: bool,
-    /// The first texel's address.
-    base: usize,
+    texels: TexelMemory,
     written: Written,
     /// Whether it was said that a copy read what nothing had written.
     is_told: AtomicBool,
+}
+
+/// Where an array's texels are.
+enum TexelMemory {
+    /// At this address, in an allocation of the array's own.
+    Own(usize),
+    /// So many bytes behind the beginning of a part of external memory.
+    External(Arc<TexelPart>, usize),
+}
+
+impl TexelMemory {
+    /// The first texel's address.
+    fn base(&self) -> usize {
+        match self {
+            Self::Own(base) => *base,
+            Self::External(part, offset) => part.base() + offset,
+        }
+    }
 }
 
 /// A box of bytes of an array, as one end of a copy.
@@ -59,7 +78,7 @@ pub(super) struct ArrayPart {
 pub(crate) struct NewArray {
     context: u64,
     shape: ArrayShape,
-    base: usize,
+    texels: TexelMemory,
 }
 
 impl NewArray {
@@ -79,8 +98,24 @@ impl NewArray {
         Ok(Self {
             context,
             shape,
-            base,
+            texels: TexelMemory::Own(base),
         })
+    }
+
+    /// The array whose texels are so many bytes behind the beginning of a part of external memory.
+    fn in_part(context: u64, part: &Arc<TexelPart>, offset: usize, shape: ArrayShape) -> Self {
+        Self {
+            context,
+            shape,
+            texels: TexelMemory::External(part.clone(), offset),
+        }
+    }
+
+    /// Gives the memory back.
+    fn give_up(self, by: &'static str) {
+        if let TexelMemory::Own(base) = self.texels {
+            accounting::release(base, by);
+        }
     }
 
     /// As [`with_handle`](Self::with_handle), a level of a mipmapped array.
@@ -96,11 +131,15 @@ impl NewArray {
         Array {
             handle,
             context: self.context,
-            // Its bytes were counted when they were allocated.
-            written: Written::nothing_of(self.shape.bytes().unwrap_or(0)),
+            written: match &self.texels {
+                // Its bytes were counted when they were allocated.
+                TexelMemory::Own(_) => Written::nothing_of(self.shape.bytes().unwrap_or(0)),
+                // Whoever made the memory writes it, too.
+                TexelMemory::External(..) => Written::by_others(),
+            },
             shape: self.shape,
             is_level: false,
-            base: self.base,
+            texels: self.texels,
             is_told: AtomicBool::new(false),
         }
     }
@@ -109,13 +148,27 @@ impl NewArray {
 /// Takes an array out and gives its memory back.
 fn end(handle: CUarray, by: &'static str) -> Result {
     let array = ARRAYS.remove(handle)?;
-    accounting::release(array.base, by).ok_or(code::INVALID_HANDLE)
+    match &array.texels {
+        TexelMemory::Own(base) => accounting::release(*base, by).ok_or(code::INVALID_HANDLE),
+        TexelMemory::External(part, _) => {
+            part.end(by);
+            Ok(())
+        }
+    }
 }
 
 impl Array {
     /// The array of a handle that a copy or a texture was given.
-    pub(super) fn of_use(handle: CUarray) -> Result<std::sync::Arc<Self>> {
-        ARRAYS.get(handle).map_err(|_| code::INVALID_VALUE)
+    ///
+    /// # Errors
+    ///
+    /// There is none, or the external memory that it lies in was destroyed.
+    pub(super) fn of_use(handle: CUarray) -> Result<Arc<Self>> {
+        let array = ARRAYS.get(handle).map_err(|_| code::INVALID_VALUE)?;
+        match &array.texels {
+            TexelMemory::External(part, _) if part.has_ended() => Err(code::INVALID_VALUE),
+            _ => Ok(array),
+        }
     }
 
     /// Ends an array: no copy starts with it any more.
@@ -149,13 +202,13 @@ impl Array {
         if !fits {
             return Err(code::INVALID_VALUE);
         }
-        Layout::new(self.base, at, [row, row * rows], extent)
+        Layout::new(self.base(), at, [row, row * rows], extent)
     }
 
     /// Notes that a copy has written a box.
     pub(super) fn note_written(&self, layout: &Layout, extent: &Extent) {
         for start in layout.rows(extent) {
-            self.written.insert(start - self.base, extent.width());
+            self.written.insert(start - self.base(), extent.width());
         }
     }
 
@@ -164,16 +217,16 @@ impl Array {
         let (source, source_layout) = from;
         let known: Vec<_> = source_layout
             .rows(extent)
-            .map(|start| source.written.bits(start - source.base, extent.width()))
+            .map(|start| source.written.bits(start - source.base(), extent.width()))
             .collect();
         for (start, row) in to.rows(extent).zip(known) {
-            self.written.assign(start - self.base, &row);
+            self.written.assign(start - self.base(), &row);
         }
     }
 
     /// The first texel's address.
     pub(super) fn base(&self) -> usize {
-        self.base
+        self.texels.base()
     }
 
     /// Whether something has written these bytes.
@@ -194,7 +247,7 @@ impl Array {
         let missing = layout.rows(extent).enumerate().find_map(|(row, start)| {
             let byte = self
                 .written
-                .first_missing(start - self.base, extent.width());
+                .first_missing(start - self.base(), extent.width());
             byte.map(|byte| (row, byte))
         });
         if let Some((row, byte)) = missing

@@ -6,8 +6,9 @@ use super::super::extent::product;
 use crate::device;
 use crate::error::{Result, code};
 use warpsmith_abi::{
-    CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST,
-    CUDA_ARRAY3D_TEXTURE_GATHER, CUarray_format as Format, CUdevice_attribute as Attribute,
+    CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR,
+    CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_TEXTURE_GATHER,
+    CUarray_format as Format, CUdevice_attribute as Attribute,
 };
 
 /// The flags that the simulator has.
@@ -81,6 +82,19 @@ impl ArrayShape {
             true => Ok(shape),
             false => Err(code::INVALID_VALUE),
         }
+    }
+
+    /// As [`of_mipmapped`](Self::of_mipmapped), of external memory, to which another interface may draw.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`of_mipmapped`](Self::of_mipmapped).
+    pub(crate) fn of_external(given: CUDA_ARRAY3D_DESCRIPTOR, device: usize) -> Result<Self> {
+        let others = CUDA_ARRAY3D_DESCRIPTOR {
+            Flags: given.Flags & !CUDA_ARRAY3D_COLOR_ATTACHMENT,
+            ..given
+        };
+        Self::of_mipmapped(others, device).map(|_| Self(given))
     }
 
     /// How many levels a mipmapped array can have: the last one's extents are 1.

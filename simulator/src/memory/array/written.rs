@@ -6,8 +6,9 @@ use crate::sync::lock;
 
 /// The bytes that have been written.
 pub(super) struct Written {
-    /// Zeros from the system, which take no memory before the first write near them.
-    words: Mutex<Vec<u64>>,
+    /// Zeros from the system, which take no memory before the first write near them. `None` where others write, too: all may have been
+    /// written then.
+    words: Option<Mutex<Vec<u64>>>,
 }
 
 /// The bits of a word that stand for bytes of a range, with the word's index.
@@ -24,13 +25,20 @@ impl Written {
     /// None of so many.
     pub(super) fn nothing_of(bytes: usize) -> Self {
         Self {
-            words: Mutex::new(vec![0; bytes.div_ceil(64)]),
+            words: Some(Mutex::new(vec![0; bytes.div_ceil(64)])),
         }
+    }
+
+    /// All of memory that others write without a word of it.
+    pub(super) fn by_others() -> Self {
+        Self { words: None }
     }
 
     /// Bytes from `first` on have been written.
     pub(super) fn insert(&self, first: usize, count: usize) {
-        let mut all = lock(&self.words);
+        let Some(mut all) = self.words.as_ref().map(lock) else {
+            return;
+        };
         for (word, bits) in words(first, count) {
             all[word] |= bits;
         }
@@ -38,7 +46,9 @@ impl Written {
 
     /// Which of the bytes from `first` on have been written.
     pub(super) fn bits(&self, first: usize, count: usize) -> Vec<bool> {
-        let all = lock(&self.words);
+        let Some(all) = self.words.as_ref().map(lock) else {
+            return vec![true; count];
+        };
         (first..first + count)
             .map(|byte| all[byte / 64] >> (byte % 64) & 1 != 0)
             .collect()
@@ -46,7 +56,9 @@ impl Written {
 
     /// Makes the bytes from `first` on as written as others are.
     pub(super) fn assign(&self, first: usize, written: &[bool]) {
-        let mut all = lock(&self.words);
+        let Some(mut all) = self.words.as_ref().map(lock) else {
+            return;
+        };
         for (byte, &is_written) in (first..).zip(written) {
             let bit = 1 << (byte % 64);
             match is_written {
@@ -58,7 +70,7 @@ impl Written {
 
     /// The first of the bytes from `first` on that has not been written, counted from there.
     pub(super) fn first_missing(&self, first: usize, count: usize) -> Option<usize> {
-        let all = lock(&self.words);
+        let all = self.words.as_ref().map(lock)?;
         words(first, count).find_map(|(word, bits)| {
             let missing = bits & !all[word];
             (missing != 0).then(|| word * 64 + missing.trailing_zeros() as usize - first)
@@ -87,6 +99,16 @@ mod tests {
                 (first + count < 256).then_some(count)
             );
         }
+    }
+
+    #[test]
+    fn what_others_write_misses_nothing() {
+        let (from, to) = (Written::by_others(), Written::nothing_of(100));
+        from.insert(10, 5);
+        from.assign(0, &[false; 100]);
+        assert_eq!(from.first_missing(0, 100), None);
+        to.assign(20, &from.bits(20, 30));
+        assert_eq!(to.first_missing(20, 80), Some(30));
     }
 
     #[test]

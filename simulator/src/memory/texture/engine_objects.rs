@@ -187,7 +187,8 @@ fn levels_of(texture: &Texture) -> Result<Vec<Texels>, ObjectError> {
             if let Ok((format, components)) = described(view.format) {
                 (texels.format, texels.components) = (component(format), components);
             }
-            if texels.layers.is_some() {
+            // The faces of one cube are no layers.
+            if texels.layers.is_some() && texels.faces != Faces::OfCube {
                 // A record counts from the array's first byte, so that a view of later layers keeps the first one's address.
                 texels.first_layer = view.firstLayer;
                 texels.layers = Some(view.lastLayer - view.firstLayer + 1);

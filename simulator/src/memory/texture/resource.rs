@@ -6,8 +6,9 @@ use super::super::array::{Array, ArrayShape, Mipmapped, component};
 use super::super::space::Memory;
 use crate::device;
 use crate::error::{Result, code};
+use crate::report;
 use warpsmith_abi::{
-    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUarray_format as Format,
+    CUDA_ARRAY3D_LAYERED, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUarray_format as Format,
     CUdevice_attribute as Attribute, CUresourceViewFormat as ViewFormat, CUresourcetype as Type,
 };
 
@@ -114,12 +115,23 @@ impl Resource {
     ///
     /// # Errors
     ///
-    /// The view does not fit the resource, or has no format.
+    /// The view does not fit the resource, or has no format. Not supported: compressed blocks.
     pub(super) fn viewed_as(&self, view: &CUDA_RESOURCE_VIEW_DESC) -> Result<Format> {
         let (shape, level_count) = self.array().ok_or(code::INVALID_VALUE)?;
         let is = shape.descriptor();
-        let layers = is.Depth.max(1) as u64;
-        let same_extents = [view.width, view.height, view.depth] == [is.Width, is.Height, is.Depth];
+        let layers = match is.Flags & CUDA_ARRAY3D_LAYERED {
+            0 => 1,
+            _ => is.Depth as u64,
+        };
+        let block = block_words(view.format);
+        // A block is as many pixels wide and high.
+        let side = if block.is_some() { 4 } else { 1 };
+        let seen = [
+            is.Width.checked_mul(side),
+            is.Height.checked_mul(side),
+            Some(is.Depth),
+        ];
+        let same_extents = [view.width, view.height, view.depth].map(Some) == seen;
         let (first, last) = (u64::from(view.firstLayer), u64::from(view.lastLayer));
         let levels = (view.firstMipmapLevel, view.lastMipmapLevel);
         if !same_extents
@@ -129,6 +141,17 @@ impl Resource {
             || last >= layers
         {
             return Err(code::INVALID_VALUE);
+        }
+        if let Some(words) = block {
+            let is_of_words = is.Format == Format::CU_AD_FORMAT_UNSIGNED_INT32;
+            if !is_of_words || is.NumChannels != words {
+                return Err(code::INVALID_VALUE);
+            }
+            report::remark(&format!(
+                "cuTexObjectCreate: a view of compressed blocks ({}): the simulator decompresses none",
+                view.format.0
+            ));
+            return Err(code::NOT_SUPPORTED);
         }
         // A view has a format (H200).
         let (format, components) = described(view.format)?;
@@ -165,8 +188,17 @@ pub(super) fn described(format: ViewFormat) -> Result<(Format, usize)> {
             let index = number as usize - 1;
             Ok((FORMATS[index / 3], 1 << (index % 3)))
         }
-        // Blocks.
-        25..=34 => Err(code::NOT_SUPPORTED),
         _ => Err(code::INVALID_VALUE),
+    }
+}
+
+/// Of how many words of 32 bits a compressed block is, if the format is of such (CUDA driver API, `CUDA_RESOURCE_VIEW_DESC`).
+fn block_words(format: ViewFormat) -> Option<u32> {
+    match format {
+        ViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC1
+        | ViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC4
+        | ViewFormat::CU_RES_VIEW_FORMAT_SIGNED_BC4 => Some(2),
+        ViewFormat(25..=34) => Some(4),
+        _ => None,
     }
 }

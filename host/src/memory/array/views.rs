@@ -1,0 +1,186 @@
+//! Textures that take an array's texels for others of as many bytes (CUDA driver API, `CUDA_RESOURCE_VIEW_DESC`).
+
+use std::marker::PhantomData;
+
+use warpsmith_device::texture::Fetched;
+use warpsmith_driver::raw::{self, CUresourceViewFormat};
+
+use super::Array;
+use super::extents::{ArrayExtents, LevelExtents};
+use super::mipmapped::MipmappedArray;
+use super::objects::{MipmappedTexture, Texture};
+use super::sampling::{LevelOptions, ReadMode, TextureOptions};
+use super::texel::{NormalisedTexel, Texel};
+use super::texture_objects::ResourceView;
+use crate::error::Result;
+
+/// An [`Array`] or a [`MipmappedArray`] whose texels are taken for a `U`: the same bytes, read in another way. It is there to make textures, which
+/// keep the array as others do; what copies and surfaces see are the array's own texels.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::{Extent1, Texture, TextureOptions};
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// // Colours that a kernel packed into words.
+/// let words = stream.array(&[0xff00_0080_u32], Extent1 { width: 1 })?;
+/// let colours: Texture<[f32; 4], Extent1> =
+///     words.view_as::<[u8; 4]>().normalised_texture(TextureOptions::default())?;
+/// # assert_ne!(colours.object(), 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The texels have as many bytes as the array's:
+///
+/// ```compile_fail,E0080
+/// # use warpsmith_host::prelude::*;
+/// # use warpsmith_host::{Array, Extent1};
+/// # pub fn wider(array: &Array<u32, Extent1>) {
+/// array.view_as::<[u8; 2]>();
+/// # }
+/// # fn main() { std::hint::black_box(wider as fn(&Array<u32, Extent1>)); }
+/// ```
+// covers: TEX-01
+pub struct TexelView<'a, U: Texel, A> {
+    array: &'a A,
+    of: PhantomData<U>,
+}
+
+/// How an array of these extents and so many levels is seen in another format.
+pub(super) fn view_of<D: ArrayExtents>(
+    format: CUresourceViewFormat,
+    extents: D,
+    levels: usize,
+) -> ResourceView {
+    let extents = extents.driver();
+    let layers = match D::FLAGS & raw::CUDA_ARRAY3D_LAYERED {
+        0 => 1,
+        // The depth, which 32 bits count on each device.
+        _ => extents[2] as u32,
+    };
+    ResourceView {
+        format,
+        extents,
+        // At most 32, as an extent has so many halves.
+        levels: levels as u32,
+        layers,
+    }
+}
+
+/// Fails to compile for texels of different sizes.
+const fn assert_same_size<T, U>() {
+    assert!(
+        size_of::<T>() == size_of::<U>(),
+        "a view takes texels for others of as many bytes"
+    );
+}
+
+impl<T: Texel, D: ArrayExtents> Array<T, D> {
+    /// The array with its texels taken for a `U`, which has as many bytes.
+    pub fn view_as<U: Texel>(&self) -> TexelView<'_, U, Self> {
+        const { assert_same_size::<T, U>() };
+        TexelView {
+            array: self,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
+    /// The array with the texels of all levels taken for a `U`, which has as many bytes.
+    pub fn view_as<U: Texel>(&self) -> TexelView<'_, U, Self> {
+        const { assert_same_size::<T, U>() };
+        TexelView {
+            array: self,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<U: Texel, T: Texel, D: ArrayExtents> TexelView<'_, U, Array<T, D>> {
+    /// A texture of what is seen, as [`Array::texture`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Array::texture`], of the texels that are seen.
+    pub fn texture(&self, options: TextureOptions) -> Result<Texture<U::Fetched, D>> {
+        self.read_by(options, ReadMode::Element)
+    }
+
+    /// A texture of what is seen, which gives integers as floats, as [`Array::normalised_texture`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Array::normalised_texture`].
+    pub fn normalised_texture(&self, options: TextureOptions) -> Result<Texture<U::Share, D>>
+    where
+        U: NormalisedTexel,
+    {
+        self.read_by(options, ReadMode::NormalisedFloat)
+    }
+
+    fn read_by<F: Fetched>(
+        &self,
+        options: TextureOptions,
+        read: ReadMode,
+    ) -> Result<Texture<F, D>> {
+        let extents = self.array.extents();
+        let view = view_of(U::VIEW_FORMAT, extents, 1);
+        (self.array).texture_seen::<U, F>(options, read, Some(view), extents)
+    }
+}
+
+impl<T: Texel, D: ArrayExtents> TexelView<'_, [u8; 4], Array<T, D>> {
+    /// A texture of what is seen, which takes the first three components for sRGB values, as [`Array::srgb_texture`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Array::srgb_texture`].
+    pub fn srgb_texture(&self, options: TextureOptions) -> Result<Texture<[f32; 4], D>> {
+        self.read_by(options, ReadMode::LinearLight)
+    }
+}
+
+impl<U: Texel, T: Texel, D: LevelExtents> TexelView<'_, U, MipmappedArray<T, D>> {
+    /// A texture of what is seen in all levels, as [`MipmappedArray::texture`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`MipmappedArray::texture`], of the texels that are seen.
+    pub fn texture(
+        &self,
+        options: TextureOptions,
+        levels: LevelOptions,
+    ) -> Result<MipmappedTexture<U::Fetched, D>> {
+        self.read_by((options, levels), ReadMode::Element)
+    }
+
+    /// A texture of what is seen in all levels, which gives integers as floats, as [`MipmappedArray::normalised_texture`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`MipmappedArray::normalised_texture`].
+    pub fn normalised_texture(
+        &self,
+        options: TextureOptions,
+        levels: LevelOptions,
+    ) -> Result<MipmappedTexture<U::Share, D>>
+    where
+        U: NormalisedTexel,
+    {
+        self.read_by((options, levels), ReadMode::NormalisedFloat)
+    }
+
+    fn read_by<F: Fetched>(
+        &self,
+        options: (TextureOptions, LevelOptions),
+        read: ReadMode,
+    ) -> Result<MipmappedTexture<F, D>> {
+        let extents = self.array.extents();
+        let view = view_of(U::VIEW_FORMAT, extents, self.array.level_count());
+        (self.array).texture_seen::<U, F>(options, read, Some(view), extents)
+    }
+}
