@@ -9,9 +9,5 @@ fn main() -> Result<()> {
     stream.discard(&mut memory)?;
     let _ = stream.download(&memory)?;
     let _ = memory.host()?;
-    let buffer = gpu.unified::<u32>(4)?;
-    let open = buffer.host()?;
-    let _ = buffer.into_uninit();
-    let _ = open[0];
     Ok(())
 }
