@@ -79,7 +79,7 @@ fn of_other_memory_nothing_is_known() -> Result<()> {
         None
     );
     assert_eq!(gpu.pointer_attributes(0)?, None);
-    let heap = vec![1_u8; 100];
+    let heap = Box::new([1_u8; 100]);
     assert_eq!(gpu.pointer_attributes(heap.as_ptr().addr() as u64)?, None);
     // What was freed.
     let buffer = gpu.exportable::<u32>(100)?;
