@@ -74,6 +74,7 @@ pub use error::{
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
+pub use gpu::pointer::{PointerAccess, PointerAttributes, PointerMemory};
 pub use gpu::properties::{DeviceProperties, Uuid};
 pub use graph::{
     Capture, ChildNode, Condition, CopyNode, DeviceGraph, Edge, EdgeKind, EventRecordNode,
@@ -88,24 +89,26 @@ pub use launch::{
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
-    DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalArrayOptions,
-    ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory,
-    ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool,
-    Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location,
-    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture,
-    MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead,
-    PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume,
-    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy,
-    SharedAtomics, SharedWord, StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions,
-    UnifiedBuffer, UnifiedHints, VolumeMut, Wait, WriteCombinedBuffer, compressed,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, DiscardBatch, Extent1, Extent2, Extent3,
+    ExternalArrayOptions, ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord,
+    ForeignMemory, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite,
+    ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture,
+    Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray,
+    MipmappedTexture, MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer,
+    PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture,
+    PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, PrefetchBatch,
+    RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag, Surface, Texel,
+    TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit, VolumeMut,
+    Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;
+pub use module::managed::ManagedStatic;
 pub use module::options::ModuleOptions;
 pub use stream::attributes::{MemSyncDomain, MemSyncDomainMap, SynchronizationPolicy};
 pub use stream::completion::Completion;
 pub use stream::default::PerThreadStream;
-pub use stream::event::Event;
+pub use stream::event::{Event, EventOptions};
 pub use stream::semaphore::{ExternalSemaphore, ExternalTimeline, SemaphorePoint};
 pub use stream::{Stream, StreamOptions, StreamPriorities};
 
@@ -162,6 +165,7 @@ mod tests {
         shared::<TypedKernel<()>>();
         shared::<UntypedKernel<()>>();
         shared::<Global<u32>>();
+        shared::<ManagedStatic<u32>>();
         shared::<DeviceBuffer<f32>>();
         shared::<DeviceSlice<'static, f32>>();
         shared::<DeviceSliceMut<'static, f32>>();
@@ -173,6 +177,10 @@ mod tests {
         shared::<SharedAtomics<u32>>();
         shared::<WriteCombinedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
+        shared::<UnifiedUninit<f32>>();
+        shared::<CopyBatch<'static>>();
+        shared::<PrefetchBatch<'static>>();
+        shared::<DiscardBatch<'static>>();
         shared::<GrowableBuffer<f32>>();
         shared::<PitchedBuffer<f32>>();
         shared::<PitchedVolume<f32>>();

@@ -370,7 +370,12 @@ macro_rules! for_each_newer_function {
             fn cuLibraryLoadFromFile(library: *mut CUlibrary, fileName: *const c_char, jitOptions: *mut CUjit_option, jitOptionsValues: *mut *mut c_void, numJitOptions: c_uint, libraryOptions: *mut CUlibraryOption, libraryOptionValues: *mut *mut c_void, numLibraryOptions: c_uint) -> CUresult;
             fn cuLibraryUnload(library: CUlibrary) -> CUresult;
             fn cuMemAdvise_v2(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation) -> CUresult;
+            fn cuMemDiscardAndPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetchLocs: *mut CUmemLocation, prefetchLocIdxs: *mut usize, numPrefetchLocs: usize, flags: c_ulonglong, hStream: CUstream) -> CUresult;
+            fn cuMemDiscardBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, flags: c_ulonglong, hStream: CUstream) -> CUresult;
             fn cuMemPrefetchAsync_v2(devPtr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, hStream: CUstream) -> CUresult;
+            fn cuMemPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetchLocs: *mut CUmemLocation, prefetchLocIdxs: *mut usize, numPrefetchLocs: usize, flags: c_ulonglong, hStream: CUstream) -> CUresult;
+            fn cuMemcpy3DBatchAsync(numOps: usize, opList: *mut CUDA_MEMCPY3D_BATCH_OP, failIdx: *mut usize, flags: c_ulonglong, hStream: CUstream) -> CUresult;
+            fn cuMemcpy3DBatchAsync_v2(numOps: usize, opList: *mut CUDA_MEMCPY3D_BATCH_OP, flags: c_ulonglong, hStream: CUstream) -> CUresult;
             fn cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize, hStream: CUstream) -> CUresult;
             fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrsIdxs: *mut usize, numAttrs: usize, hStream: CUstream) -> CUresult;
             fn cuModuleEnumerateFunctions(functions: *mut CUfunction, numFunctions: c_uint, mod_: CUmodule) -> CUresult;
@@ -619,8 +624,6 @@ macro_rules! for_each_foreign_symbol {
             cuMemAllocHost,
             cuMemAllocPitch,
             cuMemBatchDecompressAsync,
-            cuMemDiscardAndPrefetchBatchAsync,
-            cuMemDiscardBatchAsync,
             cuMemFree,
             cuMemGetAddressRange,
             cuMemGetDefaultMemPool,
@@ -630,15 +633,12 @@ macro_rules! for_each_foreign_symbol {
             cuMemGetMemPool,
             cuMemHostGetDevicePointer,
             cuMemHostRegister,
-            cuMemPrefetchBatchAsync,
             cuMemSetMemPool,
             cuMemcpy2D,
             cuMemcpy2DAsync,
             cuMemcpy2DUnaligned,
             cuMemcpy3D,
             cuMemcpy3DAsync,
-            cuMemcpy3DBatchAsync,
-            cuMemcpy3DBatchAsync_v2,
             cuMemcpy3DWithAttributesAsync,
             cuMemcpyAtoA,
             cuMemcpyAtoD,

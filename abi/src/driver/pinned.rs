@@ -28,8 +28,17 @@ pub const PINNED_SYMBOLS: &[PinnedSymbol] = &[
     PinnedSymbol::new("cuLaunchKernelEx", "cuLaunchKernelEx", 11060),
     PinnedSymbol::new("cuMemAdvise", "cuMemAdvise", 8000),
     PinnedSymbol::new("cuMemAdvise_v2", "cuMemAdvise", 12020),
+    PinnedSymbol::new(
+        "cuMemDiscardAndPrefetchBatchAsync",
+        "cuMemDiscardAndPrefetchBatchAsync",
+        13000,
+    ),
+    PinnedSymbol::new("cuMemDiscardBatchAsync", "cuMemDiscardBatchAsync", 13000),
     PinnedSymbol::new("cuMemPrefetchAsync", "cuMemPrefetchAsync", 8000),
     PinnedSymbol::new("cuMemPrefetchAsync_v2", "cuMemPrefetchAsync", 12020),
+    PinnedSymbol::new("cuMemPrefetchBatchAsync", "cuMemPrefetchBatchAsync", 13000),
+    PinnedSymbol::new("cuMemcpy3DBatchAsync", "cuMemcpy3DBatchAsync", 12080),
+    PinnedSymbol::new("cuMemcpy3DBatchAsync_v2", "cuMemcpy3DBatchAsync", 13000),
     PinnedSymbol::new("cuMemcpyBatchAsync", "cuMemcpyBatchAsync", 12080),
     PinnedSymbol::new("cuMemcpyBatchAsync_v2", "cuMemcpyBatchAsync", 13000),
     PinnedSymbol::new(

@@ -26,6 +26,8 @@ pub enum NoteKind {
     CollidingWrites,
     /// An atomic operation on memory of the host has a scope that leaves the host out.
     NarrowHostAtomic,
+    /// A read of managed memory whose contents were discarded and that nothing has written since.
+    DiscardedRead,
     /// A kind that a newer simulator has.
     #[serde(other)]
     Other,

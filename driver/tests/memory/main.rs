@@ -9,6 +9,7 @@ mod host_visibility;
 mod interprocess;
 mod leaks;
 mod managed;
+mod managed_batches;
 mod managed_copies;
 mod pageable;
 mod pools;

@@ -11,6 +11,7 @@ mod observe;
 mod of_context;
 pub(crate) mod open_device;
 mod peer;
+pub(crate) mod pointer;
 pub(crate) mod properties;
 mod reset;
 mod trace;

@@ -2,12 +2,14 @@
 
 use warpsmith_driver::raw;
 
+use super::batch::is_missing;
+use super::copy_batch_boxes::BoxCopy;
 use super::host_memory::HostView;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView};
 use crate::driver_call::call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
@@ -45,13 +47,22 @@ pub struct CopyBatch<'a> {
 struct OneCopy<'a> {
     from: RawView<'a>,
     to: RawView<'a>,
-    /// The addresses that the driver is told: the host's, of its memory.
-    source: u64,
-    target: u64,
+    bytes: usize,
+    what: Copied,
+}
+
+/// What is copied, by the addresses that the driver is told: the host's, of its memory.
+enum Copied {
+    /// Bytes in a row.
+    Row {
+        source: u64,
+        target: u64,
+    },
+    Box(BoxCopy),
 }
 
 /// Where the host sees the memory, for functions that take any address.
-fn on_host(view: HostView<'_>) -> u64 {
+pub(super) fn on_host(view: HostView<'_>) -> u64 {
     view.host.expose_provenance() as u64
 }
 
@@ -125,11 +136,25 @@ impl<'a> CopyBatch<'a> {
             self.copies.push(OneCopy {
                 from,
                 to,
-                source,
-                target,
+                bytes: to.bytes,
+                what: Copied::Row { source, target },
             });
         }
         Ok(())
+    }
+
+    /// Both sides of the box lie in the views, of which the one to be written is borrowed exclusively.
+    pub(super) fn add_box(&mut self, from: RawView<'a>, to: RawView<'a>, copy: BoxCopy) {
+        let bytes = copy.bytes();
+        if bytes > 0 {
+            let what = Copied::Box(copy);
+            self.copies.push(OneCopy {
+                from,
+                to,
+                bytes,
+                what,
+            });
+        }
     }
 }
 
@@ -141,7 +166,7 @@ impl std::fmt::Debug for CopyBatch<'_> {
 
 impl Stream {
     /// Starts all copies of the batch, after this stream's earlier work and before its later, and returns. A driver older than CUDA 12.8 gets them
-    /// one by one, as do the default streams.
+    /// one by one, as do the default streams. Those of elements in a row are one call of the driver, those of rectangles and boxes another.
     ///
     /// # Errors
     ///
@@ -161,33 +186,45 @@ impl Stream {
                 ]
             })
             .collect();
-        let bytes = copies.iter().map(|copy| copy.to.bytes).sum();
+        let bytes = copies.iter().map(|copy| copy.bytes).sum();
+        let (mut rows, mut boxes) = (Vec::new(), Vec::new());
+        for copy in copies {
+            match copy.what {
+                Copied::Row { source, target } => rows.push((source, target, copy.bytes)),
+                Copied::Box(copy) => boxes.push(copy),
+            }
+        }
         self.in_order(CALL, bytes, &uses, || {
-            // SAFETY: the two sides of each copy have as many bytes (`CopyBatch::add`), `in_order` keeps them until their last use, and
-            // `check_host_access` keeps the host from its memory meanwhile.
-            unsafe { self.enqueue_copies(&copies) }
+            // SAFETY: the two sides of each copy have as many bytes (`CopyBatch::add`), or the box (`add_box`), `in_order` keeps them until
+            // their last use, and `check_host_access` keeps the host from its memory meanwhile.
+            unsafe {
+                self.enqueue_rows(&rows)?;
+                self.enqueue_boxes(&boxes)
+            }
         })
+    }
+
+    /// Whether the driver takes batches in this stream: not in the default ones.
+    pub(super) fn takes_batches(&self) -> bool {
+        let stream = self.handle.raw();
+        !stream.is_null() && stream != raw::CU_STREAM_LEGACY && stream != raw::CU_STREAM_PER_THREAD
     }
 
     /// # Safety
     ///
-    /// Both sides of each copy are there until it is done, and put in order.
-    unsafe fn enqueue_copies(&self, copies: &[OneCopy<'_>]) -> Result<()> {
+    /// Both sides of each copy, its source, its destination and its bytes, are there until it is done, and put in order.
+    unsafe fn enqueue_rows(&self, copies: &[(u64, u64, usize)]) -> Result<()> {
         let stream = self.handle.raw();
-        let is_default = stream.is_null()
-            || stream == raw::CU_STREAM_LEGACY
-            || stream == raw::CU_STREAM_PER_THREAD;
-        if !is_default {
-            let mut targets: Vec<u64> = copies.iter().map(|copy| copy.target).collect();
-            let mut sources: Vec<u64> = copies.iter().map(|copy| copy.source).collect();
-            let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.to.bytes).collect();
+        if self.takes_batches() && !copies.is_empty() {
+            let mut targets: Vec<u64> = copies.iter().map(|copy| copy.1).collect();
+            let mut sources: Vec<u64> = copies.iter().map(|copy| copy.0).collect();
+            let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.2).collect();
             let mut attributes = raw::CUmemcpyAttributes {
                 srcAccessOrder: raw::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
                 ..Default::default()
             };
             // The attributes count from the first copy on.
             let mut first = 0;
-            let lacks = |done: &Result<()>| matches!(done, Err(error) if error.code() == Some(Code::NOT_SUPPORTED));
             // SAFETY: the arrays have a copy's values each and outlive the call, as do the attributes; the copies are as the caller says.
             let done = unsafe {
                 call!(cuMemcpyBatchAsync_v2(
@@ -201,7 +238,7 @@ impl Stream {
                     stream
                 ))
             };
-            if !lacks(&done) {
+            if !is_missing(&done) {
                 return done;
             }
             let mut failed = usize::MAX;
@@ -219,20 +256,13 @@ impl Stream {
                     stream
                 ))
             };
-            if !lacks(&done) {
+            if !is_missing(&done) {
                 return done.map_err(|error: Error| error.while_doing(|| format!("copy {failed}")));
             }
         }
-        for copy in copies {
+        for &(source, target, bytes) in copies {
             // SAFETY: as the caller says; the driver finds out which memory an address is of.
-            unsafe {
-                call!(cuMemcpyAsync(
-                    copy.target,
-                    copy.source,
-                    copy.to.bytes,
-                    stream
-                ))
-            }?;
+            unsafe { call!(cuMemcpyAsync(target, source, bytes, stream)) }?;
         }
         Ok(())
     }

@@ -12,8 +12,6 @@ use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
-use crate::trace::track::Track;
-use crate::trace::work::Work;
 
 /// Where memory should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,23 +80,39 @@ impl Named {
         match location {
             Location::Device => Ok(Named::Device(gpu.context().device)),
             Location::Host => Ok(Named::Device(raw::CU_DEVICE_CPU)),
-            Location::HostNuma(node) => {
-                let mut location = raw::CUmemLocation {
-                    type_: raw::CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA,
-                    ..Default::default()
-                };
-                location.__bindgen_anon_1.id = i32::try_from(node).map_err(|_| {
-                    Error::misuse(
-                        "Location::HostNuma",
-                        Code::INVALID_VALUE,
-                        format!("there is no NUMA node {node}"),
-                        "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device",
-                    )
-                })?;
-                Ok(Named::Location(location))
-            }
+            Location::HostNuma(_) => Ok(Named::Location(driver_location(location, gpu)?)),
         }
     }
+}
+
+/// The place as the driver's functions since CUDA 12.2 take it.
+///
+/// # Errors
+///
+/// There is no such NUMA node.
+pub(super) fn driver_location(location: Location, gpu: &OpenDevice) -> Result<raw::CUmemLocation> {
+    use raw::CUmemLocationType as Type;
+    let (type_, id) = match location {
+        Location::Device => (Type::CU_MEM_LOCATION_TYPE_DEVICE, gpu.context().device),
+        Location::Host => (Type::CU_MEM_LOCATION_TYPE_HOST, 0),
+        Location::HostNuma(node) => {
+            let id = i32::try_from(node).map_err(|_| {
+                Error::misuse(
+                    "Location::HostNuma",
+                    Code::INVALID_VALUE,
+                    format!("there is no NUMA node {node}"),
+                    "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device",
+                )
+            })?;
+            (Type::CU_MEM_LOCATION_TYPE_HOST_NUMA, id)
+        }
+    };
+    let mut location = raw::CUmemLocation {
+        type_,
+        ..Default::default()
+    };
+    location.__bindgen_anon_1.id = id;
+    Ok(location)
 }
 
 /// What it means that the driver does not take a location.
@@ -321,48 +335,59 @@ impl Stream {
     pub fn prefetch<M: DeviceRead + ?Sized>(&self, memory: &M, to: Location) -> Result<()> {
         const CALL: &str = "cuMemPrefetchAsync";
         let view = memory.raw_view();
-        let Some(allocation) = view.allocation.filter(|_| view.bytes > 0) else {
+        if !moves(CALL, view)? {
             return Ok(());
-        };
-        if !allocation.is_managed() {
-            return Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                "only unified memory moves",
-                "make it by `gpu.unified`, or copy it to where it is used",
-            ));
         }
-        allocation.check_gpu(CALL, self)?;
         self.handle.refuse_capture(CALL)?;
-        let named = Named::of(to, &allocation.gpu)?;
-        allocation.gpu.bind()?;
-        let guard = allocation.gpu.lock_order();
-        let launch = self.handle.timeline().next();
-        let access = view.access(AccessKind::Read);
-        allocation.order_use_or_capture(&guard, &self.handle, &launch, access, view.scope)?;
-        let stream = self.handle.raw();
-        allocation
-            .gpu
-            .traced(
-                || Track::of(&self.handle),
-                || Work::call(CALL, view.bytes),
-                // SAFETY: the range is of the allocation, which the order of its uses keeps alive until the stream has done this; moving it
-                // changes no contents.
-                || unsafe {
-                    match named {
-                        Named::Device(device) => {
-                            call!(cuMemPrefetchAsync(view.address, view.bytes, device, stream))
-                        }
-                        Named::Location(location) => call!(cuMemPrefetchAsync_v2(
-                            view.address,
-                            view.bytes,
-                            location,
-                            0,
-                            stream
-                        )),
-                    }
-                },
-            )
-            .map_err(|error| location_refused(error, to))
+        self.in_order(CALL, view.bytes, &[view.used_for(AccessKind::Read)], || {
+            // SAFETY: the range is of a managed allocation, which `in_order` keeps until its last use.
+            unsafe { self.enqueue_prefetch(view, to) }
+        })
     }
+
+    /// Enqueues one prefetch.
+    ///
+    /// # Errors
+    ///
+    /// There is no such NUMA node, or the driver cannot be told of one.
+    ///
+    /// # Safety
+    ///
+    /// The range is of managed memory, which lives until the stream has done this, as which it is put in order.
+    pub(super) unsafe fn enqueue_prefetch(&self, view: RawView<'_>, to: Location) -> Result<()> {
+        let stream = self.handle.raw();
+        let RawView { address, bytes, .. } = view;
+        // SAFETY: the caller has the memory; moving it changes no contents.
+        unsafe {
+            match Named::of(to, &self.gpu)? {
+                Named::Device(device) => {
+                    call!(cuMemPrefetchAsync(address, bytes, device, stream))
+                }
+                Named::Location(location) => {
+                    call!(cuMemPrefetchAsync_v2(address, bytes, location, 0, stream))
+                }
+            }
+        }
+        .map_err(|error| location_refused(error, to))
+    }
+}
+
+/// Whether there is something to move.
+///
+/// # Errors
+///
+/// It is memory that does not.
+pub(super) fn moves(call: &'static str, view: RawView<'_>) -> Result<bool> {
+    let Some(allocation) = view.allocation.filter(|_| view.bytes > 0) else {
+        return Ok(false);
+    };
+    if allocation.is_managed() {
+        return Ok(true);
+    }
+    Err(Error::misuse(
+        call,
+        Code::INVALID_VALUE,
+        "only unified memory moves",
+        "make it by `gpu.unified`, or copy it to where it is used",
+    ))
 }

@@ -3,6 +3,7 @@
 //! The guards are no locks that the device respects: they are given only when the device is done. A guard that is forgotten keeps
 //! nothing in flight (nothing was), and graphs that use the memory stay refused, which is safe.
 
+use std::any::Any;
 use std::ops::{Deref, DerefMut, RangeBounds};
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ impl<'a> HostView<'a> {
         let values = unsafe { std::slice::from_raw_parts(self.host.cast(), self.view.len) };
         Ok(HostRead {
             values,
-            _access: access,
+            _access: access.map(OpenAccess::ToMemory),
         })
     }
 
@@ -143,7 +144,7 @@ impl<'a> HostView<'a> {
         let values = unsafe { std::slice::from_raw_parts_mut(self.host.cast(), self.view.len) };
         Ok(HostWrite {
             values,
-            _access: access,
+            _access: access.map(OpenAccess::ToMemory),
         })
     }
 }
@@ -155,7 +156,7 @@ struct HostAccess {
 }
 
 /// The kernels that an open access of the host keeps out, as a device requires that cannot share unified memory.
-enum KeptOut {
+pub(crate) enum KeptOut {
     None,
     /// Those of one stream.
     OfStream(Arc<StreamHandle>),
@@ -176,7 +177,44 @@ impl KeptOut {
         }
     }
 
-    /// Begins to keep them out.
+    /// For an access to unified memory that any stream may use.
+    pub(crate) fn by_all(gpu: &DeviceState) -> KeptOut {
+        match gpu.limits().concurrent_managed {
+            true => KeptOut::None,
+            false => KeptOut::All,
+        }
+    }
+
+    /// Keeps them out, if none may be running.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`]; or an earlier fault on the device.
+    pub(crate) fn begin(
+        &self,
+        call: &'static str,
+        gpu: &DeviceState,
+        guard: &OrderGuard<'_>,
+    ) -> Result<()> {
+        // Before the question, so that no launch comes between.
+        self.open(gpu);
+        let done = self.are_done(gpu, guard);
+        if matches!(done, Ok(true)) {
+            return Ok(());
+        }
+        self.end(gpu);
+        done?;
+        Err(Error::Busy(Box::new(Busy {
+            call,
+            reason: match self {
+                KeptOut::OfStream(_) => "this device cannot share unified memory with the host while the stream that it is attached to does something, and it may",
+                _ => "this device cannot share unified memory with the host while a kernel runs, and one may",
+            }
+            .into(),
+            hint: "wait first: `gpu.synchronize()`, or `stream.synchronize()` of the stream that the memory is attached to",
+        })))
+    }
+
     fn open(&self, gpu: &DeviceState) {
         match self {
             KeptOut::None => {}
@@ -186,7 +224,7 @@ impl KeptOut {
     }
 
     /// Lets them in again.
-    fn close(&self, gpu: &DeviceState) {
+    pub(crate) fn end(&self, gpu: &DeviceState) {
         match self {
             KeptOut::None => {}
             KeptOut::OfStream(stream) => stream.host_accesses().close(),
@@ -218,22 +256,7 @@ impl HostAccess {
         let guard = gpu.lock_order();
         allocation.check_host_access(&guard, call, access)?;
         let kept_out = KeptOut::by(allocation);
-        // Before the question, so that no launch comes between.
-        kept_out.open(gpu);
-        let done = kept_out.are_done(gpu, &guard);
-        if !matches!(done, Ok(true)) {
-            kept_out.close(gpu);
-            done?;
-            return Err(Error::Busy(Box::new(Busy {
-                call,
-                reason: match kept_out {
-                    KeptOut::OfStream(_) => "this device cannot share unified memory with the host while the stream that it is attached to does something, and it may",
-                    _ => "this device cannot share unified memory with the host while a kernel runs, and one may",
-                }
-                .into(),
-                hint: "wait first: `gpu.synchronize()`, or `stream.synchronize()` of the stream that the memory is attached to",
-            })));
-        }
+        kept_out.begin(call, gpu, &guard)?;
         allocation.history().open_host_access(&guard);
         Ok(Some(HostAccess {
             allocation: allocation.clone(),
@@ -245,20 +268,49 @@ impl HostAccess {
 impl Drop for HostAccess {
     fn drop(&mut self) {
         self.allocation.history().close_host_access();
-        self.kept_out.close(&self.allocation.gpu);
+        self.kept_out.end(&self.allocation.gpu);
     }
+}
+
+/// What an open guard holds.
+enum OpenAccess {
+    #[expect(dead_code, reason = "it is dropped")]
+    ToMemory(HostAccess),
+    /// To something that floors above know.
+    #[expect(dead_code, reason = "it is dropped")]
+    Else(Box<dyn Any + Send + Sync>),
 }
 
 /// The host's view of pinned, mapped or unified memory, for reading: a slice.
 pub struct HostRead<'a, T: Pod> {
     values: &'a [T],
-    _access: Option<HostAccess>,
+    _access: Option<OpenAccess>,
 }
 
 /// The host's view of pinned, mapped or unified memory, for reading and writing: a slice.
 pub struct HostWrite<'a, T: Pod> {
     values: &'a mut [T],
-    _access: Option<HostAccess>,
+    _access: Option<OpenAccess>,
+}
+
+impl<'a, T: Pod> HostRead<'a, T> {
+    /// Of values that nothing writes while `access` is there.
+    pub(crate) fn of(values: &'a [T], access: Box<dyn Any + Send + Sync>) -> HostRead<'a, T> {
+        HostRead {
+            values,
+            _access: Some(OpenAccess::Else(access)),
+        }
+    }
+}
+
+impl<'a, T: Pod> HostWrite<'a, T> {
+    /// Of values that nothing else reaches while `access` is there.
+    pub(crate) fn of(values: &'a mut [T], access: Box<dyn Any + Send + Sync>) -> HostWrite<'a, T> {
+        HostWrite {
+            values,
+            _access: Some(OpenAccess::Else(access)),
+        }
+    }
 }
 
 impl<T: Pod> Deref for HostRead<'_, T> {

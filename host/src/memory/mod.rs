@@ -12,6 +12,7 @@
 //! | [`WriteCombinedBuffer`] | host, page-locked and not cached | writes | reads, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
+//! | [`UnifiedUninit`] | the same without contents | | |
 //! | [`ExternalMemory`] | another program interface's | | by buffers and arrays that are mapped of it |
 //! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
 //! | [`Arena`] | parts of any of these | | |
@@ -27,11 +28,14 @@ pub(crate) mod allocation;
 mod any_buffer;
 mod arena;
 mod array;
+mod batch;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
 mod copy_batch;
+mod copy_batch_boxes;
 mod descriptor;
+mod discard;
 mod exportable;
 mod external;
 mod flag;
@@ -47,6 +51,7 @@ mod pinned_slice;
 mod pitched;
 mod pitched_volume;
 mod pool;
+mod prefetch_batch;
 mod registered;
 mod released;
 mod shared_atomics;
@@ -72,10 +77,12 @@ pub(crate) use array::{TexelSide, check_same_extents, texel_copy};
 pub use buffer::DeviceBuffer;
 pub(crate) use copy_2d::{check_length, check_same_shape};
 pub use copy_batch::CopyBatch;
+pub use discard::{DiscardBatch, UnifiedUninit};
 pub use external::{ExternalMemory, ExternalMemoryOptions};
 pub use flag::{FlagOperations, FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
 pub use hints::{Advice, HintedLocation, Location, UnifiedHints};
+pub(crate) use host_memory::KeptOut;
 pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};
@@ -86,6 +93,7 @@ pub use pitched_volume::PitchedVolume;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };
+pub use prefetch_batch::PrefetchBatch;
 pub use registered::RegisteredBuffer;
 pub use shared_atomics::{SharedAtomics, SharedWord};
 pub use slice::{DeviceSlice, DeviceSliceMut};

@@ -40,10 +40,10 @@ use crate::trace::work::Work;
 // covers: MEM-09, MEM-10, DRV-13
 #[derive(Clone)]
 pub struct Global<T: Pod> {
-    module: Arc<ModuleInner>,
-    name: String,
-    address: u64,
-    len: usize,
+    pub(super) module: Arc<ModuleInner>,
+    pub(super) name: String,
+    pub(super) address: u64,
+    pub(super) len: usize,
     of: PhantomData<T>,
 }
 
@@ -95,7 +95,7 @@ impl<T: Pod> Global<T> {
 
     /// Its address, for unsafe kernels and foreign libraries: the same as long as the module is loaded. Of a `managed_static!` it is the
     /// host's address, too, at which unsafe code may use it while no kernel does (on a device that cannot share managed memory, while none
-    /// runs at all). What is done by the address is put in no order.
+    /// runs at all); [`Module::managed`] gives it to safe code. What is done by the address is put in no order.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -122,7 +122,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// It holds more than one; or something went wrong on the device before.
+    /// It holds more than one; the host has it open ([`ManagedStatic`](crate::ManagedStatic)); or something went wrong on the device before.
     pub fn set(&self, value: &T) -> Result<()> {
         self.set_slice(std::slice::from_ref(value))
     }
@@ -131,7 +131,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// It holds more than one; or something went wrong on the device before.
+    /// It holds more than one; the host has it open for writing; or something went wrong on the device before.
     pub fn get(&self) -> Result<T> {
         self.check(1)?;
         Ok(self.get_vec()?[0])
@@ -141,7 +141,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// `values` has another length; or something went wrong on the device before.
+    /// `values` has another length; the host has it open ([`ManagedStatic`](crate::ManagedStatic)); or something went wrong on the device before.
     pub fn set_slice(&self, values: &[T]) -> Result<()> {
         self.check(values.len())?;
         let mut staged = self.staging()?;
@@ -167,7 +167,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// A kernel that uses variables of the module panicked, and it was not told yet; or something went wrong on the device before.
+    /// The host has it open for writing; a kernel that uses variables of the module panicked, and it was not told yet; or something went wrong on the device before.
     pub fn get_vec(&self) -> Result<Vec<T>> {
         let staged = self.staging()?;
         let view = staged.memory.view();
@@ -209,7 +209,7 @@ impl<T: Pod> Global<T> {
         let done = self
             .module
             .variables
-            .access(gpu, copy)
+            .access(gpu, (call, self.address, kind), copy)
             .and_then(|done| match kind {
                 AccessKind::Read => gpu.after_wait(call, done.reach(), done.wait()),
                 // What is written depends on nothing.

@@ -3,6 +3,7 @@
 pub(crate) mod global;
 mod jit;
 mod link;
+pub(crate) mod managed;
 pub(crate) mod options;
 pub(crate) mod origin;
 mod retired;

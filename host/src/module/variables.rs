@@ -3,12 +3,16 @@
 //! Kernels name no variables in their launches: the PTX's signature says which kernels use any. Kernels use them beside each other, by
 //! their own rules; the host's access excludes all of them. It is enqueued in a stream of this crate, after the streams that use the
 //! variables, and what is launched later waits for it, on the device; the host waits for its own copy alone.
+//!
+//! A managed variable is the host's memory, too. While the host has one open no kernel that uses variables is launched.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, Weak};
 
-use crate::error::Result;
+use crate::error::{Busy, Error, Result};
 use crate::gpu::open_device::OpenDevice;
+use crate::memory::KeptOut;
 use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
@@ -45,6 +49,40 @@ struct Uses {
     streams: Vec<Weak<StreamHandle>>,
     /// The host's last access, if it may still be under way.
     last_access: Option<Arc<RecordedEvent>>,
+    /// The variables that the host has open, by their addresses.
+    open: BTreeMap<u64, Open>,
+}
+
+/// How the host has a variable open. Guards that were forgotten keep it so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// For so many readers.
+    Read(usize),
+    Write,
+}
+
+fn busy(call: &'static str, reason: &str, hint: &'static str) -> Error {
+    Error::Busy(Box::new(Busy {
+        call,
+        reason: reason.into(),
+        hint,
+    }))
+}
+
+impl Uses {
+    /// # Errors
+    ///
+    /// The host has the variable open in a way that an access of this kind conflicts with.
+    fn refuse_beside_host(&self, call: &'static str, address: u64, kind: AccessKind) -> Result<()> {
+        match (self.open.get(&address), kind) {
+            (None, _) | (Some(Open::Read(_)), AccessKind::Read) => Ok(()),
+            _ => Err(busy(
+                call,
+                "the host has this variable open",
+                "drop the guards of `host()` and `host_mut()` first",
+            )),
+        }
+    }
 }
 
 impl ModuleVariables {
@@ -70,6 +108,13 @@ impl ModuleVariables {
         launch: &NewLaunch<'_>,
     ) -> Result<()> {
         let mut uses = lock(&self.uses);
+        if !uses.open.is_empty() {
+            return Err(busy(
+                "cuLaunchKernel",
+                "the host has a managed static of the kernel's module open",
+                "drop the guards of `host()` and `host_mut()` first",
+            ));
+        }
         if let Some(access) = &uses.last_access {
             if access.is_done()? {
                 uses.last_access = None;
@@ -102,14 +147,20 @@ impl ModuleVariables {
 
     /// Enqueues an access of the host in the service stream, after all kernels that use the variables; those launched later follow it.
     /// Gives the event that is complete when it is done, which what the host reads depends on.
+    ///
+    /// # Errors
+    ///
+    /// The host has the variable at this address open; or `enqueue` fails.
     pub(super) fn access(
         &self,
         gpu: &OpenDevice,
+        (call, address, kind): (&'static str, u64, AccessKind),
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<Arc<RecordedEvent>> {
         let _no_launch = write(&self.launching);
         let guard = gpu.lock_order();
         let mut uses = lock(&self.uses);
+        uses.refuse_beside_host(call, address, kind)?;
         let mut reach = Reach::default();
         for stream in uses.streams.iter().filter_map(Weak::upgrade) {
             // Before the event is recorded by which the service stream follows: what others enqueue meanwhile is not among it.
@@ -122,6 +173,65 @@ impl ModuleVariables {
         self.let_pass(&uses.streams);
         uses.last_access = Some(done.clone());
         Ok(done)
+    }
+
+    /// Opens the managed variable at this address to the host, with the kernels kept out that the device requires.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] while a stream in which variables were used does something, a copy of one is under way, or the host has the variable open
+    /// already; a kernel that uses variables panicked, and it was not told yet; or an earlier fault on the device.
+    pub(super) fn open(
+        &self,
+        gpu: &OpenDevice,
+        (call, address, kind): (&'static str, u64, AccessKind),
+        kept_out: &KeptOut,
+    ) -> Result<()> {
+        const WAIT: &str =
+            "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`";
+        let _no_launch = write(&self.launching);
+        let guard = gpu.lock_order();
+        let mut uses = lock(&self.uses);
+        uses.refuse_beside_host(call, address, kind)?;
+        let in_use = || busy(call, "the device may still be using this variable", WAIT);
+        let mut reach = Reach::default();
+        for stream in uses.streams.iter().filter_map(Weak::upgrade) {
+            if !stream.past_is_done(&guard)? {
+                return Err(in_use());
+            }
+            reach.merge(&stream.timeline().end());
+        }
+        if let Some(access) = &uses.last_access
+            && !access.is_done()?
+        {
+            return Err(in_use());
+        }
+        gpu.panics().take_kernel_panics(&reach)?;
+        kept_out.begin(call, gpu, &guard)?;
+        // All of it is done. What is launched from here on comes by `note_use`.
+        uses.streams.clear();
+        self.let_pass(&uses.streams);
+        uses.last_access = None;
+        let opened = match (uses.open.get(&address), kind) {
+            (_, AccessKind::Write) => Open::Write,
+            (Some(Open::Read(readers)), _) => Open::Read(readers + 1),
+            _ => Open::Read(1),
+        };
+        uses.open.insert(address, opened);
+        self.history.open_host_access(&guard);
+        Ok(())
+    }
+
+    /// Takes one [`open`](Self::open) back.
+    pub(super) fn close(&self, address: u64) {
+        let mut uses = lock(&self.uses);
+        match uses.open.remove(&address) {
+            Some(Open::Read(readers)) if readers > 1 => {
+                uses.open.insert(address, Open::Read(readers - 1));
+            }
+            _ => {}
+        }
+        self.history.close_host_access();
     }
 }
 

@@ -302,6 +302,11 @@ impl UseHistory {
         self.disown(guard);
     }
 
+    /// Whether a graph may use it at any time.
+    pub(crate) fn is_in_graphs(&self) -> bool {
+        lock(&self.uses).in_graphs
+    }
+
     /// What an access by the host comes after, all of it done; `None` where the device may be doing something that conflicts. Where it is
     /// not and the host writes everything, the uses so far are forgotten.
     ///

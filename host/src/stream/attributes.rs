@@ -5,6 +5,7 @@ use warpsmith_driver::raw::{self, CUlaunchAttributeID as Id};
 use super::Stream;
 use crate::driver_call::call;
 use crate::error::{Code, Error, LimitError, Result};
+use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 
 /// A logical memory synchronisation domain: a fence waits for the writes of kernels of its own (physical) domain only, so that kernels
@@ -31,7 +32,7 @@ pub struct MemSyncDomainMap {
     pub remote: u8,
 }
 
-/// How a thread of the host waits for a stream.
+/// How a thread of the host waits: for a stream ([`Stream::set_synchronization_policy`]), or for a device ([`Gpu::set_synchronization_policy`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SynchronizationPolicy {
     /// As the driver thinks best.
@@ -43,6 +44,75 @@ pub enum SynchronizationPolicy {
     Yield,
     /// Sleeps.
     Blocking,
+}
+
+/// The policies, with what a context's flags have for them (`CU_CTX_SCHED_*`).
+const OF_CONTEXT: [(SynchronizationPolicy, raw::CUctx_flags); 4] = [
+    (
+        SynchronizationPolicy::Auto,
+        raw::CUctx_flags::CU_CTX_SCHED_AUTO,
+    ),
+    (
+        SynchronizationPolicy::Spin,
+        raw::CUctx_flags::CU_CTX_SCHED_SPIN,
+    ),
+    (
+        SynchronizationPolicy::Yield,
+        raw::CUctx_flags::CU_CTX_SCHED_YIELD,
+    ),
+    (
+        SynchronizationPolicy::Blocking,
+        raw::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC,
+    ),
+];
+
+impl Gpu {
+    /// Sets how threads of the host wait for the device, and for those of its streams and events that nothing else was said of
+    /// ([`Stream::set_synchronization_policy`], [`EventOptions::blocking`](crate::EventOptions)). It belongs to the device's primary context,
+    /// which the whole process shares.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::SynchronizationPolicy;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// gpu.set_synchronization_policy(SynchronizationPolicy::Blocking)?;
+    /// assert_eq!(gpu.synchronization_policy()?, SynchronizationPolicy::Blocking);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver refuses: one older than CUDA 11.0 does once the device is open.
+    pub fn set_synchronization_policy(&self, policy: SynchronizationPolicy) -> Result<()> {
+        let wanted = OF_CONTEXT.iter().find(|(known, _)| *known == policy);
+        let wanted = wanted.map_or(0, |(_, flags)| flags.0);
+        let flags = self.context_flags()? & !raw::CUctx_flags::CU_CTX_SCHED_MASK.0 | wanted;
+        let device = self.inner.context().device;
+        // SAFETY: the call takes plain values.
+        unsafe { call!(cuDevicePrimaryCtxSetFlags_v2(device, flags)) }
+    }
+
+    /// How threads of the host wait for the device.
+    ///
+    /// # Errors
+    ///
+    /// The driver does not know the device any more.
+    pub fn synchronization_policy(&self) -> Result<SynchronizationPolicy> {
+        let flags = self.context_flags()? & raw::CUctx_flags::CU_CTX_SCHED_MASK.0;
+        let found = OF_CONTEXT.iter().find(|(_, known)| known.0 == flags);
+        Ok(found.map_or(SynchronizationPolicy::Auto, |(policy, _)| *policy))
+    }
+
+    fn context_flags(&self) -> Result<u32> {
+        let (mut flags, mut active) = (0, 0);
+        let device = self.inner.context().device;
+        // SAFETY: the driver writes one number each to `flags` and `active`, which outlive the call.
+        unsafe { call!(cuDevicePrimaryCtxGetState(device, &mut flags, &mut active)) }?;
+        Ok(flags)
+    }
 }
 
 impl MemSyncDomain {

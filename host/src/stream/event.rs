@@ -61,7 +61,30 @@ struct Position {
     reach: Reach,
 }
 
-/// Whether an event can measure time, which costs something at each recording.
+/// What an event can do: [`Gpu::event_with`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventOptions {
+    /// It measures time, which costs something at each recording.
+    pub timed: bool,
+    /// A thread that waits for it ([`Event::synchronize`]) sleeps; otherwise it does as the device's
+    /// [`SynchronizationPolicy`](crate::SynchronizationPolicy) says, and asks again and again where that is not set.
+    pub blocking: bool,
+    /// Other processes can open it ([`Gpu::event_interprocess`]); such an event measures no time.
+    pub interprocess: bool,
+}
+
+impl Default for EventOptions {
+    /// It measures time, and nothing else: [`Gpu::event`].
+    fn default() -> Self {
+        EventOptions {
+            timed: true,
+            blocking: false,
+            interprocess: false,
+        }
+    }
+}
+
+/// Whether an event can measure time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EventTiming {
     Enabled,
@@ -73,12 +96,51 @@ enum EventTiming {
 impl Gpu {
     /// A new event that can measure time.
     pub fn event(&self) -> Result<Event> {
-        Event::new(self, EventTiming::Enabled)
+        self.event_with(EventOptions::default())
+    }
+
+    /// A new event of this kind.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::EventOptions;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let done = gpu.event_with(EventOptions { blocking: true, ..Default::default() })?;
+    /// stream.record(&done)?;
+    /// done.synchronize()?;                    // leaves the processor to other threads meanwhile
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// It is to measure time, and to be opened by other processes.
+    pub fn event_with(&self, options: EventOptions) -> Result<Event> {
+        let timing = match (options.timed, options.interprocess) {
+            (true, false) => EventTiming::Enabled,
+            (false, false) => EventTiming::Disabled,
+            (false, true) => EventTiming::Interprocess,
+            (true, true) => {
+                return Err(Error::misuse(
+                    "cuEventCreate",
+                    Code::INVALID_VALUE,
+                    "an event that other processes can open measures no time",
+                    "make it with `timed: false`",
+                ));
+            }
+        };
+        Event::new(self, timing, options.blocking)
     }
 
     /// A new event that only gives order, which is cheaper.
     pub fn event_untimed(&self) -> Result<Event> {
-        Event::new(self, EventTiming::Disabled)
+        self.event_with(EventOptions {
+            timed: false,
+            ..EventOptions::default()
+        })
     }
 }
 
@@ -104,7 +166,11 @@ impl Gpu {
     /// ```
     // covers: IPC-02
     pub fn event_interprocess(&self) -> Result<Event> {
-        Event::new(self, EventTiming::Interprocess)
+        self.event_with(EventOptions {
+            timed: false,
+            interprocess: true,
+            ..EventOptions::default()
+        })
     }
 
     /// An event of another process. It may be recorded and waited for here as there; each opening is an event of its own with the same
@@ -135,15 +201,16 @@ impl Gpu {
 }
 
 impl Event {
-    fn new(gpu: &Gpu, timing: EventTiming) -> Result<Event> {
+    fn new(gpu: &Gpu, timing: EventTiming, blocking: bool) -> Result<Event> {
         gpu.inner.bind()?;
-        let flags = match timing {
+        let mut flags = match timing {
             EventTiming::Enabled => cust::event::EventFlags::DEFAULT,
             EventTiming::Disabled => cust::event::EventFlags::DISABLE_TIMING,
             EventTiming::Interprocess => {
                 cust::event::EventFlags::DISABLE_TIMING | cust::event::EventFlags::INTERPROCESS
             }
         };
+        flags.set(cust::event::EventFlags::BLOCKING_SYNC, blocking);
         let inner = cust::event::Event::new(flags)
             .map_err(|error| driver_call::cust_failed("cuEventCreate", error))?;
         Ok(Event::of(gpu, inner, timing))

@@ -5,4 +5,6 @@ mod atomics;
 mod common;
 mod exclusive;
 mod kinds;
+mod managed_statics;
 mod parts;
+mod unified_batches;

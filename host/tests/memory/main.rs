@@ -8,6 +8,7 @@ mod external_memory;
 mod freed_blocks;
 mod interprocess;
 mod pitched;
+mod pointers;
 mod pools;
 mod variables;
 mod virtual_memory;

@@ -4,6 +4,7 @@
 //! away at once, and everything else waits, as the driver does.
 
 use super::entry::*;
+use super::parts::parts;
 use crate::context::{current, current_unchecked};
 use crate::graph;
 use crate::memory::ArrayOrMemory::{Array, Memory};
@@ -114,6 +115,23 @@ driver_calls! {
         batch((dsts, srcs, sizes, count), (attrs, attrsIdxs, numAttrs), hStream, &mut 0)?;
     }
 
+    Ready fn cuMemcpy3DBatchAsync(
+        numOps: usize, opList: *mut CUDA_MEMCPY3D_BATCH_OP, failIdx: *mut usize, flags: c_ulonglong, hStream: CUstream,
+    ) {
+        let mut failed = usize::MAX;
+        let done = batch_of_boxes((opList, numOps), flags, hStream, &mut failed);
+        if done.is_err() && !failIdx.is_null() {
+            failIdx.write(failed);
+        }
+        done?;
+    }
+
+    Ready fn cuMemcpy3DBatchAsync_v2(
+        numOps: usize, opList: *mut CUDA_MEMCPY3D_BATCH_OP, flags: c_ulonglong, hStream: CUstream,
+    ) {
+        batch_of_boxes((opList, numOps), flags, hStream, &mut 0)?;
+    }
+
     Ready fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) {
         now(|| Transfer::three_dimensional(parameters(pCopy)?))?;
     }
@@ -189,20 +207,15 @@ unsafe fn batch(
         return Err(code::STREAM_CAPTURE_UNSUPPORTED);
     }
     let is_missing = to.is_null() || from.is_null() || sizes.is_null();
-    let lacks_attributes = attributes.is_null() || firsts.is_null() || attribute_count == 0;
-    if found.is_legacy() || is_missing || count == 0 || lacks_attributes {
+    if found.is_legacy() || is_missing || count == 0 || attributes.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // The copies that each of the attributes is for follow each other, from the first on.
-    let mut expected = 0..1;
+    // SAFETY: the array is null or valid for so many values by the caller's contract.
+    unsafe { parts(firsts, attribute_count, count) }?;
     for index in 0..attribute_count {
-        // SAFETY: both arrays are valid for so many values by the caller's contract.
-        let (first, attributes) = unsafe { (*firsts.add(index), *attributes.add(index)) };
-        let order = attributes.srcAccessOrder.0;
-        if !expected.contains(&first) || !(1..=3).contains(&order) || attributes.flags > 1 {
-            return Err(code::INVALID_VALUE);
-        }
-        expected = first + 1..count;
+        // SAFETY: the array is not null, so valid for so many values by the caller's contract.
+        let attributes = unsafe { *attributes.add(index) };
+        check_attributes(attributes.srcAccessOrder, attributes.flags)?;
     }
     let transfers = (0..count).map(|index| {
         *failed = index;
@@ -216,6 +229,47 @@ unsafe fn batch(
     transfers
         .into_iter()
         .try_for_each(|transfer| later(stream, || Ok(transfer)))
+}
+
+/// Copies of boxes, in no order among each other. `failed` gets the number of the copy that cannot be.
+///
+/// # Safety
+///
+/// `copies` is null or valid for `count` values.
+unsafe fn batch_of_boxes(
+    (copies, count): (*const CUDA_MEMCPY3D_BATCH_OP, usize),
+    flags: c_ulonglong,
+    stream: CUstream,
+    failed: &mut usize,
+) -> Result {
+    let found = streams::find(stream)?;
+    if found.capture.is_capturing() {
+        return Err(code::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    if found.is_legacy() || copies.is_null() || count == 0 || flags != 0 {
+        return Err(code::INVALID_VALUE);
+    }
+    let transfers = (0..count).map(|index| {
+        *failed = index;
+        // SAFETY: the array is not null, so valid for `count` values by the caller's contract.
+        let copy = unsafe { &*copies.add(index) };
+        check_attributes(copy.srcAccessOrder, copy.flags)?;
+        Transfer::of_batch(copy)
+    });
+    // All of them, before the first is enqueued.
+    let transfers = transfers.collect::<Result<Vec<_>>>()?;
+    *failed = usize::MAX;
+    transfers
+        .into_iter()
+        .try_for_each(|transfer| later(stream, || Ok(transfer)))
+}
+
+/// What a batch says of a copy beside its ends.
+fn check_attributes(order: CUmemcpySrcAccessOrder, flags: c_uint) -> Result {
+    match (1..=3).contains(&order.0) && flags <= 1 {
+        true => Ok(()),
+        false => Err(code::INVALID_VALUE),
+    }
 }
 
 fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Result {

@@ -54,7 +54,12 @@ driver_calls! {
 /// The nodes of the host's memory: what `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID` tells is the only one.
 const HOST_NODES: i32 = 1;
 
-fn place_at(location: CUmemLocation) -> Result<Place> {
+/// Where a location is.
+///
+/// # Errors
+///
+/// Invalid value, or invalid device, if there is no such place.
+pub(super) fn place_at(location: CUmemLocation) -> Result<Place> {
     // SAFETY: every bit pattern of the union's integer is valid.
     let number = unsafe { location.__bindgen_anon_1.id };
     match location.type_ {

@@ -76,6 +76,16 @@ pub trait DeviceMemory: Sync {
         false
     }
 
+    /// Whether some of it may hold what [`first_discarded`](Self::first_discarded) finds. Memory that never does need not say so.
+    fn has_discarded(&self) -> bool {
+        false
+    }
+
+    /// The first of these bytes, which may be read, whose contents were discarded and that nothing has written since.
+    fn first_discarded(&self, _address: u64, _bytes: u64) -> Option<u64> {
+        None
+    }
+
     /// The texture object of a number. Memory that has none need not say so.
     fn texture(&self, _object: u64) -> Result<TextureObject, ObjectError> {
         Err(ObjectError::None)

@@ -71,6 +71,8 @@ fn label(node: &Node, verbose: bool) -> String {
             fill.asked().width,
             fill.asked().height
         ),
+        // No capture takes one.
+        Operation::Discard(discard) => format!("DISCARD\\n{} bytes", discard.bytes()),
         Operation::Memory(batch) => {
             format!("BATCH_MEM_OP\\n{} operations", batch.parameters().len())
         }

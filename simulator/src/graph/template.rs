@@ -135,7 +135,8 @@ pub(crate) fn node_type_of(operation: &Operation) -> CUgraphNodeType {
         Operation::SemaphoreSignal(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
         Operation::SemaphoreWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
         Operation::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
-        Operation::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
+        // No capture takes a discard, of which there is no kind of node.
+        Operation::Empty | Operation::Discard(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
         Operation::EventWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
         Operation::EventRecord(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         Operation::GraphAllocate(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::allocation::{AllocationKind, AllocationState};
 use super::attachment;
+use super::discarded;
 use super::external;
 use super::graph_memory;
 use super::interprocess;
@@ -44,7 +45,10 @@ pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
         interprocess::forget(info.base);
     }
     match detail.kind {
-        AllocationKind::Managed => attachment::forget(info.base),
+        AllocationKind::Managed => {
+            attachment::forget(info.base);
+            discarded::forget(info.base, info.len);
+        }
         AllocationKind::External => external::forget_buffer(info.base),
         AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),
         kind if counts(kind) => device::give_memory(detail.device, info.len),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
+use super::discarded;
 use super::graph_memory::{self, NodeScope};
 use super::peers;
 use super::pointer::PointerInfo;
@@ -152,6 +153,14 @@ impl DeviceMemory for DeviceView<'_> {
         may_be_host
             && device::profile(self.device).limit(native) == 0
             && PointerInfo::of(address).is_some_and(|known| known.is_host_memory())
+    }
+
+    fn has_discarded(&self) -> bool {
+        discarded::are_there()
+    }
+
+    fn first_discarded(&self, address: u64, bytes: u64) -> Option<u64> {
+        discarded::first_unwritten(address as usize, bytes as usize).map(|found| found as u64)
     }
 
     fn texture(&self, object: u64) -> Result<TextureObject, ObjectError> {

@@ -88,6 +88,15 @@ impl ManagedRange {
         })
     }
 
+    /// Address and bytes of what lies in the allocation itself.
+    pub(crate) fn part(&self) -> (usize, usize) {
+        let end = self.allocation.base + self.allocation.len;
+        (
+            self.address,
+            self.bytes.min(end.saturating_sub(self.address)),
+        )
+    }
+
     fn pages(&self) -> Range<usize> {
         (self.address / PAGE)..(self.address + self.bytes).div_ceil(PAGE)
     }

@@ -24,6 +24,7 @@
 //! | `process` | whether another process runs |
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
+//! | `discarded` | managed memory whose contents were given up |
 //! | `attachment` | whose managed memory is, for devices that cannot share it |
 //! | `peers` | which contexts reach the memory of other devices |
 //! | `leaks` | what is left at the end of a context or the process |
@@ -36,6 +37,7 @@ mod allocation;
 mod arena;
 pub(crate) mod array;
 pub(crate) mod attachment;
+pub(crate) mod discarded;
 mod engine_view;
 mod extent;
 pub(crate) mod external;

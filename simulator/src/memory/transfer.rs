@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::allocation::Use;
 use super::array::{ARRAYS, Array, ArrayPart};
 use super::attachment;
+use super::discarded;
 use super::extent::{Extent, Layout, product};
 use super::graph_memory::StreamIdentity;
 use super::guest::{self, Source};
@@ -13,7 +14,12 @@ use super::hold::Hold;
 use super::space::Memory;
 use crate::check::stream_order::Class;
 use crate::error::{Result, code};
-use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype};
+use crate::report;
+use crate::settings;
+use warpsmith_abi::{
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_BATCH_OP, CUarray, CUdeviceptr, CUmemcpy3DOperand,
+    CUmemcpy3DOperandType as OperandType, CUmemorytype,
+};
 
 /// Copies and fills up to this size are taken for those of flags.
 pub(super) const WORD: usize = 16;
@@ -166,6 +172,27 @@ impl Transfer {
         Self::new(to, from, extent)
     }
 
+    /// A copy of a batch, whose sizes are in texels of the array that takes part, else in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Invalid value if an extent is 0, a row or a slice is shorter than what is copied of it, or the texels of two arrays differ in size.
+    pub(crate) fn of_batch(copy: &CUDA_MEMCPY3D_BATCH_OP) -> Result<Self> {
+        let texel = match (texel_of(&copy.dst)?, texel_of(&copy.src)?) {
+            (Some(to), Some(from)) if to != from => return Err(code::INVALID_VALUE),
+            (Some(texel), _) | (None, Some(texel)) => texel,
+            (None, None) => 1,
+        };
+        let asked = &copy.extent;
+        let width = product(&[asked.width, texel]).ok_or(code::INVALID_VALUE)?;
+        let extent = Extent::new(width, asked.height, asked.depth)?;
+        if extent.is_empty() {
+            return Err(code::INVALID_VALUE);
+        }
+        let side = |operand: &CUmemcpy3DOperand| Side::of_operand(operand, texel, &extent);
+        Self::new(side(&copy.dst)?, side(&copy.src)?, extent)
+    }
+
     fn new(to: Side, from: Side, extent: Extent) -> Result<Self> {
         Ok(Self {
             from: End::new(Use::Read, &from, &extent)?,
@@ -280,6 +307,7 @@ impl Transfer {
     pub(crate) unsafe fn execute(&self) -> core::result::Result<(), String> {
         let _source = self.hold(&self.from, "source", Use::Read)?;
         let _destination = self.hold(&self.to, "destination", Use::Write)?;
+        self.check_discarded();
         // SAFETY: known ends were just found live and are held, pageable ones are valid by the caller's contract.
         unsafe { self.copy() };
         self.note_what_is_written();
@@ -318,6 +346,24 @@ impl Transfer {
             (Some(from), None) => from.check_written(source, &self.extent),
             (None, Some(to)) => to.note_written(target, &self.extent),
             (None, None) => {}
+        }
+    }
+
+    /// Says where the copy reads what was discarded and not written since.
+    fn check_discarded(&self) {
+        let is_wanted = discarded::are_there() && settings::get().checks.uninitialised;
+        if !is_wanted || self.from.memory != EndMemory::Known {
+            return;
+        }
+        let mut rows = self.from.layout.rows(&self.extent);
+        let found = rows.find_map(|row| discarded::first_unwritten(row, self.extent.width()));
+        if let Some(address) = found {
+            report::remark(&format!(
+                "a copy of {} bytes from {:#x} on reads managed memory at {address:#x} that was discarded and that nothing has written \
+                 since: its contents are indeterminate (cuMemDiscardBatchAsync)",
+                self.bytes(),
+                self.from.address(),
+            ));
         }
     }
 
@@ -360,7 +406,50 @@ impl Transfer {
     }
 }
 
+/// The size of a texel, if the operand is an array.
+fn texel_of(operand: &CUmemcpy3DOperand) -> Result<Option<usize>> {
+    match operand.type_ {
+        OperandType::CU_MEMCPY_OPERAND_TYPE_POINTER => Ok(None),
+        OperandType::CU_MEMCPY_OPERAND_TYPE_ARRAY => {
+            // SAFETY: the operand's type says that this is the member; every bit pattern of a handle is valid.
+            let handle = unsafe { operand.op.array.array };
+            Ok(Some(Array::of_use(handle)?.shape.texel()))
+        }
+        _ => Err(code::INVALID_VALUE),
+    }
+}
+
 impl Side {
+    /// An operand of a batch, for a copy of this many bytes, rows and slices.
+    fn of_operand(operand: &CUmemcpy3DOperand, texel: usize, extent: &Extent) -> Result<Self> {
+        if operand.type_ == OperandType::CU_MEMCPY_OPERAND_TYPE_ARRAY {
+            // SAFETY: the operand's type says that this is the member; every bit pattern of handle and numbers is valid.
+            let array = unsafe { operand.op.array };
+            let kind = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+            let x = product(&[array.offset.x, texel]).ok_or(code::INVALID_VALUE)?;
+            return Ok(Self {
+                array: array.array,
+                at: [x, array.offset.y, array.offset.z],
+                ..Self::linear(0, kind, 0)
+            });
+        }
+        // SAFETY: every bit pattern of the member's numbers is valid.
+        let memory = unsafe { operand.op.ptr };
+        let given = |size: usize, least: usize| match size {
+            0 => Some(least),
+            size => (size >= least).then_some(size),
+        };
+        let row = product(&[memory.rowLength, texel])
+            .and_then(|row| given(row, extent.width()))
+            .ok_or(code::INVALID_VALUE)?;
+        let rows = given(memory.layerHeight, extent.height()).ok_or(code::INVALID_VALUE)?;
+        Ok(Self {
+            row,
+            slice: product(&[row, rows]).ok_or(code::INVALID_VALUE)?,
+            ..Self::linear(memory.ptr as usize, CUmemorytype::CU_MEMORYTYPE_UNIFIED, 0)
+        })
+    }
+
     /// `bytes` in a row.
     fn linear(address: usize, kind: CUmemorytype, bytes: usize) -> Self {
         Self {

@@ -9,6 +9,7 @@ use super::memory_operation::MemoryBatch;
 use super::semaphore::SemaphoreBatch;
 use crate::check::stream_order::{Class, PAGE, Touched};
 use crate::context::Context;
+use crate::memory::discarded::Discard;
 use crate::memory::graph_memory::GraphAllocation;
 use crate::memory::{self, CheckedFill, Memory, Transfer};
 use crate::order_check;
@@ -26,6 +27,8 @@ pub(crate) enum Operation {
     /// A copy whose source has been copied away already.
     StagedCopy(Transfer, Arc<[u8]>),
     Fill(CheckedFill),
+    /// Makes what managed memory holds indeterminate.
+    Discard(Arc<Discard>),
     /// Waits for words of memory and writes of them.
     Memory(MemoryBatch),
     /// Signals semaphores of other program interfaces.
@@ -66,6 +69,7 @@ impl Operation {
                 transfer.with_staged_source(staged).execute()
             },
             Self::Fill(fill) => fill.execute(),
+            Self::Discard(discard) => discard.execute(),
             Self::Memory(batch) => batch.execute(context),
             Self::SemaphoreSignal(batch) => return batch.signal(context),
             Self::SemaphoreWait(batch) => return batch.wait(context),
@@ -135,6 +139,7 @@ impl Operation {
                 Some(format!("a copy of {} bytes", transfer.bytes()))
             }
             Self::Fill(fill) => Some(format!("a memset of {} bytes", fill.bytes())),
+            Self::Discard(discard) => Some(format!("a discard of {} bytes", discard.bytes())),
             Self::Memory(_) => Some("operations on words".to_owned()),
             Self::Free(_) => Some("cuMemFreeAsync".to_owned()),
             Self::GraphAllocate(_) => Some("an allocation of a graph".to_owned()),
@@ -172,6 +177,9 @@ impl Operation {
             }
             Self::Fill(fill) => {
                 fill.touches(|class, address, bytes| touched.add(class, address, bytes));
+            }
+            Self::Discard(discard) => {
+                discard.touches(|class, address, bytes| touched.add(class, address, bytes));
             }
             Self::Memory(batch) => {
                 batch.touches(|class, address, bytes| touched.add(class, address, bytes));

@@ -37,14 +37,15 @@ pub(crate) enum TexelSide {
 
 /// A part of an array: where it begins and how large it is, as x, y and depth or layer.
 #[derive(Clone, Copy)]
-struct Region {
-    at: [usize; 3],
-    size: [usize; 3],
-    texels: usize,
+pub(in crate::memory) struct Region {
+    pub(in crate::memory) at: [usize; 3],
+    /// An extent that the array does not have is 0.
+    pub(in crate::memory) size: [usize; 3],
+    pub(in crate::memory) texels: usize,
 }
 
 impl Region {
-    fn whole<T: Texel, D: ArrayExtents>(array: &Array<T, D>) -> Region {
+    pub(in crate::memory) fn whole<T: Texel, D: ArrayExtents>(array: &Array<T, D>) -> Region {
         Region {
             at: [0; 3],
             size: array.extents.driver(),
@@ -55,7 +56,11 @@ impl Region {
     /// # Errors
     ///
     /// It has no texels, or does not lie in the array.
-    fn of<T: Texel, D: ArrayExtents>(array: &Array<T, D>, at: D, size: D) -> Result<Region> {
+    pub(in crate::memory) fn of<T: Texel, D: ArrayExtents>(
+        array: &Array<T, D>,
+        at: D,
+        size: D,
+    ) -> Result<Region> {
         let (at_each, size_each) = (at.in_order(), size.in_order());
         let mut axes = at_each.iter().zip(&size_each).zip(array.extents.in_order());
         let lies_inside = axes.all(|((&at, &size), extent)| {

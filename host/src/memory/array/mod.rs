@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
+pub(in crate::memory) use copies::Region;
 pub(crate) use copies::{TexelSide, check_same_extents, texel_copy};
 pub use extents::{
     ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
@@ -120,6 +121,11 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
 
     fn bytes(&self) -> usize {
         bytes_of::<T, D>(self.extents)
+    }
+
+    /// The driver's array, of a mipmapped array's level that level's.
+    pub(super) fn handle(&self) -> Handle<raw::CUarray> {
+        self.texels
     }
 
     /// The whole array as what work uses.

@@ -10,6 +10,7 @@ pub(crate) mod check;
 mod collision;
 pub(crate) mod completion;
 pub(crate) mod declared;
+mod discarded;
 pub(crate) mod finding;
 pub(crate) mod followed;
 pub(crate) mod locate;

@@ -8,6 +8,7 @@ use super::bytes::Bytes;
 use super::check;
 use super::collision;
 use super::declared::{Declared, Region};
+use super::discarded;
 use super::locate::Extent;
 use super::narrow;
 use super::resolve::{self, Found};
@@ -130,8 +131,12 @@ pub(crate) fn read_byte(
 /// Tells what is touched of global memory.
 #[inline(never)]
 fn touch(warp: &Warp, cluster: &mut Cluster<'_>, declared: Declared, size: u32, bytes: &Bytes) {
-    if declared.kind() == AccessKind::Atomic && declared.scope() != Scope::System {
+    let is_narrow = declared.kind() == AccessKind::Atomic && declared.scope() != Scope::System;
+    if is_narrow && cluster.touches.is_some() {
         narrow::note(warp, cluster, declared.scope(), &bytes.pointers(warp, size));
+    }
+    if declared.kind() != AccessKind::Write && cluster.grid.notes_discarded() {
+        discarded::note(warp, cluster, size, &bytes.pointers(warp, size));
     }
     let Some(touches) = cluster.touches.as_deref_mut() else {
         return;

@@ -75,6 +75,11 @@ impl Grid<'_> {
         self.checks.races || self.checks.uninitialised
     }
 
+    /// Whether reads are noted of memory whose contents were discarded.
+    pub fn notes_discarded(&self) -> bool {
+        self.checks.uninitialised && self.notes.are_taken() && self.memory.has_discarded()
+    }
+
     /// Clusters in the grid.
     pub fn total(&self) -> u64 {
         self.clusters.iter().map(|&axis| u64::from(axis)).product()

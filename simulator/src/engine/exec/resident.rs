@@ -124,7 +124,7 @@ impl Warp {
             watched: grid.follows_writes() || grid.observer.is_some(),
             watches_reads: grid.follows_reads(),
             observed: grid.observer.is_some(),
-            recorded: grid.touches.is_some(),
+            recorded: grid.touches.is_some() || grid.notes_discarded(),
             waited: true,
             local: Vec::new(),
             local_stride: 0,
