@@ -74,6 +74,8 @@ const OF_OUTER_BUILDS: &[&str] = &[
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_TARGET",
+    "CARGO_INCREMENTAL",
+    "CARGO_BUILD_INCREMENTAL",
     "CARGO_MAKEFLAGS",
     "MAKEFLAGS",
     "MFLAGS",
@@ -103,13 +105,14 @@ const PREFIXES_OF_OUTER_BUILDS: &[&str] = &[
 
 /// The names of the set variables that must not reach an inner cargo.
 pub(crate) fn of_outer_builds() -> impl Iterator<Item = OsString> {
-    std::env::vars_os().map(|(name, _)| name).filter(|name| {
-        let name = name.to_string_lossy();
-        OF_OUTER_BUILDS.contains(&name.as_ref())
-            || PREFIXES_OF_OUTER_BUILDS
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-    })
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| is_of_outer_builds(&name.to_string_lossy()))
+}
+
+fn is_of_outer_builds(name: &str) -> bool {
+    let begins_with = |prefix: &&str| name.starts_with(prefix);
+    OF_OUTER_BUILDS.contains(&name) || PREFIXES_OF_OUTER_BUILDS.iter().any(|p| begins_with(p))
 }
 
 fn set(name: &str) -> Option<OsString> {
@@ -118,4 +121,24 @@ fn set(name: &str) -> Option<OsString> {
 
 fn path(name: &str) -> Option<PathBuf> {
     set(name).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shapes_an_outer_build_does_not_shape_kernels() {
+        // Without incremental data rustc divides a crate in another way, and kernels differ.
+        for name in [
+            "CARGO_INCREMENTAL",
+            "RUSTFLAGS",
+            "CARGO_PROFILE_RELEASE_LTO",
+        ] {
+            assert!(is_of_outer_builds(name), "{name}");
+        }
+        for name in ["CARGO_HOME", "CARGO_NET_OFFLINE", "PATH"] {
+            assert!(!is_of_outer_builds(name), "{name}");
+        }
+    }
 }
