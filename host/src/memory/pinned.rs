@@ -59,37 +59,33 @@ pub struct MappedBuffer<T: Pod> {
 impl Gpu {
     /// Page-locked host memory for `len` elements, zeroed.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>> {
-        let bytes = bytes_of::<T>("cuMemAllocHost", len)?;
-        let memory = if bytes == 0 {
-            None
-        } else {
-            Some(Allocation::page_locked(
-                self,
-                bytes,
-                HostMapping::CopiesOnly,
-            )?)
-        };
-        Ok(PinnedBuffer {
-            memory: HostMemory::new(memory, len),
-        })
+        let memory = page_locked_memory(self, "cuMemAllocHost", len, HostMapping::CopiesOnly)?;
+        Ok(PinnedBuffer { memory })
     }
 
     /// Page-locked host memory for `len` elements that kernels can reach, zeroed.
     pub fn mapped<T: Pod>(&self, len: usize) -> Result<MappedBuffer<T>> {
-        let bytes = bytes_of::<T>("cuMemHostAlloc", len)?;
-        let memory = if bytes == 0 {
-            None
-        } else {
-            Some(Allocation::page_locked(self, bytes, HostMapping::Mapped)?)
-        };
-        Ok(MappedBuffer {
-            memory: HostMemory::new(memory, len),
-        })
+        let memory = page_locked_memory(self, "cuMemHostAlloc", len, HostMapping::Mapped)?;
+        Ok(MappedBuffer { memory })
     }
 }
 
-/// The host's side of the three kinds.
-macro_rules! host_side {
+/// Page-locked memory for `len` elements, zeroed; none for none.
+pub(super) fn page_locked_memory<T: Pod>(
+    gpu: &Gpu,
+    call: &'static str,
+    len: usize,
+    mapping: HostMapping,
+) -> Result<HostMemory<T>> {
+    let memory = match bytes_of::<T>(call, len)? {
+        0 => None,
+        bytes => Some(Allocation::page_locked(gpu, bytes, mapping)?),
+    };
+    Ok(HostMemory::new(memory, len))
+}
+
+/// How long memory of the host is, and how it shows itself.
+macro_rules! host_length {
     ($name:ident, $what:literal) => {
         impl<T: Pod> $name<T> {
             /// Elements.
@@ -101,7 +97,29 @@ macro_rules! host_side {
             pub fn is_empty(&self) -> bool {
                 self.memory.len() == 0
             }
+        }
 
+        impl<T: Pod> std::fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(
+                    f,
+                    "{}<{}>[{}]",
+                    $what,
+                    std::any::type_name::<T>(),
+                    self.len()
+                )
+            }
+        }
+    };
+}
+pub(super) use host_length;
+
+/// The host's side of the kinds that it reads and writes.
+macro_rules! host_side {
+    ($name:ident, $what:literal) => {
+        $crate::memory::pinned::host_length!($name, $what);
+
+        impl<T: Pod> $name<T> {
             /// The memory for the host to read.
             ///
             /// # Errors
@@ -118,18 +136,6 @@ macro_rules! host_side {
             /// [`Error::Busy`](crate::Error::Busy) while the device may be using it: wait for the stream first.
             pub fn host_mut(&mut self) -> Result<HostWrite<'_, T>> {
                 self.memory.write(concat!($what, "::host_mut"))
-            }
-        }
-
-        impl<T: Pod> std::fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(
-                    f,
-                    "{}<{}>[{}]",
-                    $what,
-                    std::any::type_name::<T>(),
-                    self.len()
-                )
             }
         }
     };

@@ -2,11 +2,10 @@
 
 use bytemuck::Pod;
 
-use super::allocation::Allocation;
 use super::host_block::HostMapping;
 use super::host_memory::{HostMemory, HostWrite};
+use super::pinned::{host_length, page_locked_memory};
 use super::pinned_slice::page_locked;
-use super::size::bytes_of;
 use super::view::{DevicePointer, DeviceRead, RawView, sealed};
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -45,33 +44,12 @@ pub struct CombinedWrite<'a, T: Pod> {
 impl Gpu {
     /// Write-combined host memory for `len` elements, zeroed.
     pub fn write_combined<T: Pod>(&self, len: usize) -> Result<WriteCombinedBuffer<T>> {
-        let bytes = bytes_of::<T>("cuMemHostAlloc", len)?;
-        let memory = if bytes == 0 {
-            None
-        } else {
-            Some(Allocation::page_locked(
-                self,
-                bytes,
-                HostMapping::WriteCombined,
-            )?)
-        };
-        Ok(WriteCombinedBuffer {
-            memory: HostMemory::new(memory, len),
-        })
+        let memory = page_locked_memory(self, "cuMemHostAlloc", len, HostMapping::WriteCombined)?;
+        Ok(WriteCombinedBuffer { memory })
     }
 }
 
 impl<T: Pod> WriteCombinedBuffer<T> {
-    /// Elements.
-    pub fn len(&self) -> usize {
-        self.memory.len()
-    }
-
-    /// Whether it has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.memory.len() == 0
-    }
-
     /// The memory for the host to write.
     ///
     /// # Errors
@@ -136,6 +114,7 @@ impl<T: Pod> CombinedWrite<'_, T> {
     }
 }
 
+host_length!(WriteCombinedBuffer, "WriteCombinedBuffer");
 page_locked!(read WriteCombinedBuffer);
 
 impl<T: Pod> sealed::Sealed for WriteCombinedBuffer<T> {}
@@ -145,17 +124,6 @@ impl<T: Pod> DeviceRead for WriteCombinedBuffer<T> {
 
     fn raw_view(&self) -> RawView<'_> {
         self.memory.view()
-    }
-}
-
-impl<T: Pod> std::fmt::Debug for WriteCombinedBuffer<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "WriteCombinedBuffer<{}>[{}]",
-            std::any::type_name::<T>(),
-            self.len()
-        )
     }
 }
 

@@ -4,57 +4,16 @@
 //! Execution"). Where the check is on, each load does: so two kernels of which one waits for the other, and the other is not loaded yet, wait
 //! for ever, here each time. The kernel's deadlock is reported as that of any other grid is, and names the load that waits for it, too.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::loads::WAY_OUT;
 use super::state::Context;
 use crate::error::Result;
 use crate::report;
 use crate::settings;
-use crate::sync::lock;
 use crate::work::CompletionPoint;
 use warpsmith_abi::fault::{Fault, FaultKind};
-
-const WAY_OUT: &str = "load what is to run beside other work before that is launched: `Module::preload`, cuFuncLoad, or CUDA_MODULE_LOADING=EAGER";
-
-/// What is loaded and waits.
-#[derive(Default)]
-pub(super) struct Loads(Mutex<Vec<String>>);
-
-/// A load that waits as long as this lives.
-struct Waiting<'a>(&'a Loads, String);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut loads = lock(&self.0.0);
-        if let Some(place) = loads.iter().position(|load| *load == self.1) {
-            loads.remove(place);
-        }
-    }
-}
-
-impl Loads {
-    fn wait(&self, what: String) -> Waiting<'_> {
-        lock(&self.0).push(what.clone());
-        Waiting(self, what)
-    }
-
-    /// Adds to the report of a deadlock who waits for it.
-    pub(super) fn explain(&self, fault: &mut Fault) {
-        if fault.kind != FaultKind::Deadlock {
-            return;
-        }
-        let loads = lock(&self.0);
-        for what in loads.iter() {
-            fault.notes.push(format!(
-                "the load of {what} waits for the context's work, and so for this kernel, which may wait for what comes after the load"
-            ));
-        }
-        if !loads.is_empty() {
-            fault.notes.push(WAY_OUT.to_owned());
-        }
-    }
-}
 
 impl Context {
     /// Code is about to be loaded: waits for the context's work, where the check is on.

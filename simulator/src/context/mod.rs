@@ -7,6 +7,7 @@
 mod current;
 mod limits;
 mod loading;
+mod loads;
 mod output;
 mod primary;
 mod quiet;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 
 use super::limits::Limits;
-use super::loading::Loads;
+use super::loads::Loads;
 use super::output::PrintBuffer;
 use super::quiet;
 use crate::error::{Result, code};

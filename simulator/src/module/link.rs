@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::engine;
 use crate::error::code;
 use crate::ptx;
-use crate::ptx::link::Unit;
+use crate::ptx::link::{Definitions, Unit};
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
 
@@ -26,11 +26,13 @@ pub(crate) struct LinkState {
 
 /// How far a link has come.
 enum Stage {
-    Adding(Vec<Unit>),
-    /// The image, with the NUL behind it, to whose bytes the program has the address.
-    Complete {
-        _image: Box<[u8]>,
+    Adding {
+        units: Vec<Unit>,
+        /// Those of the units.
+        definitions: Definitions,
     },
+    /// The image, with the NUL behind it, to whose bytes the program has the address.
+    Complete { _image: Box<[u8]> },
 }
 
 impl ContextBound for LinkState {
@@ -55,7 +57,10 @@ impl LinkState {
             handle,
             context: context.id(),
             device: context.device,
-            stage: Mutex::new(Stage::Adding(Vec::new())),
+            stage: Mutex::new(Stage::Adding {
+                units: Vec::new(),
+                definitions: Definitions::default(),
+            }),
             report,
         })
     }
@@ -71,12 +76,14 @@ impl LinkState {
             ptx::parse(&text).map_err(|error| load::compiler_error(name, &error.into()))?;
         load::refuse_target(module.head.target, self.device)?;
         match &mut *lock(&self.stage) {
-            Stage::Adding(units) => {
-                units.push(Unit {
+            Stage::Adding { units, definitions } => {
+                let unit = Unit {
                     name: name.to_owned(),
                     text,
-                });
-                ptx::link::check(units).map_err(unlinkable)?;
+                };
+                let added = definitions.add(&unit);
+                units.push(unit);
+                added.map_err(unlinkable)?;
             }
             Stage::Complete { .. } => {
                 return Err(LoadFailure {
@@ -95,7 +102,7 @@ impl LinkState {
     /// The link is complete; a name is used and defined nowhere, or defined twice; or the compiler refuses an instruction.
     pub(crate) fn complete(&self) -> Result<LinkedImage, LoadFailure> {
         let mut stage = lock(&self.stage);
-        let Stage::Adding(units) = &*stage else {
+        let Stage::Adding { units, .. } = &*stage else {
             return Err(LoadFailure {
                 code: code::INVALID_HANDLE,
                 text: "the link is complete: it has given its image".into(),

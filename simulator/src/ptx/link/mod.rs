@@ -9,21 +9,18 @@
 //! - a name that is a module's own and means something else in another gets a suffix;
 //! - numbers of `.file` count on from module to module.
 
+mod definitions;
+mod parts;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::ast::{Linkage, Module, Position, Space};
-use super::lexer::{Token, TokenKind, tokens};
-use super::module::parse;
+use super::ast::Linkage;
+use super::lexer::{Token, TokenKind};
 
-/// A module to be linked.
-#[derive(Clone, Debug)]
-pub struct Unit {
-    /// What errors call it.
-    pub name: String,
-    /// Its PTX, which the parser takes.
-    pub text: String,
-}
+pub use self::definitions::Definitions;
+use self::parts::Parts;
+pub use self::parts::Unit;
 
 /// The text of all modules.
 #[derive(Debug, Default)]
@@ -43,42 +40,6 @@ impl Linked {
     }
 }
 
-/// A name that is declared at module scope.
-struct Declaration<'t> {
-    name: &'t str,
-    linkage: Linkage,
-    defines: bool,
-    function: bool,
-    /// A variable in shared memory without a size: the launch's dynamic shared memory.
-    dynamic_shared: bool,
-}
-
-/// A statement at module scope.
-struct Statement<'t> {
-    tokens: Range<usize>,
-    declares: Vec<Declaration<'t>>,
-    /// It is part of the head.
-    head: bool,
-}
-
-/// A module taken apart.
-struct Parts<'t> {
-    unit: &'t Unit,
-    module: Module<'t>,
-    tokens: Vec<Token<'t>>,
-    statements: Vec<Statement<'t>>,
-    /// Names that mean something in this module alone.
-    private: HashSet<&'t str>,
-}
-
-/// The definition of a name that other modules see.
-#[derive(Clone, Copy)]
-struct Definition {
-    unit: usize,
-    statement: usize,
-    linkage: Linkage,
-}
-
 /// Links modules. `is_provided` tells the names that need no definition: functions of the device runtime.
 ///
 /// # Errors
@@ -89,12 +50,15 @@ pub fn link(units: &[Unit], is_provided: &dyn Fn(&str) -> bool) -> Result<Linked
     for unit in units {
         parts.push(Parts::new(unit)?);
     }
-    let (definitions, dropped) = definitions(&parts)?;
+    let mut definitions = Definitions::default();
+    for part in &parts {
+        definitions.add_parts(part)?;
+    }
     let mut linker = Linker {
         names: parts.iter().flat_map(Parts::names).collect(),
         out: Linked::default(),
+        dropped: definitions.superseded().clone(),
         definitions,
-        dropped,
     };
     linker.head(&parts);
     linker.prelude(&parts, is_provided)?;
@@ -116,66 +80,10 @@ pub fn link(units: &[Unit], is_provided: &dyn Fn(&str) -> bool) -> Result<Linked
     Ok(linker.out)
 }
 
-/// Whether modules can be linked with others: no name of theirs is defined twice.
-///
-/// # Errors
-///
-/// What the driver's linker says of a name that is.
-pub fn check(units: &[Unit]) -> Result<(), String> {
-    let parts: Vec<Parts<'_>> = units.iter().map(Parts::new).collect::<Result<_, _>>()?;
-    definitions(&parts).map(drop)
-}
-
-/// Which definition of each visible name counts, and the statements of the others.
-#[allow(clippy::type_complexity)]
-fn definitions<'t>(
-    parts: &[Parts<'t>],
-) -> Result<(HashMap<&'t str, Definition>, HashSet<(usize, usize)>), String> {
-    let mut chosen: HashMap<&str, Definition> = HashMap::new();
-    let mut dropped = HashSet::new();
-    for (unit, part) in parts.iter().enumerate() {
-        for (statement, declared) in part.declarations() {
-            if !declared.defines || declared.linkage == Linkage::Private {
-                continue;
-            }
-            let new = Definition {
-                unit,
-                statement,
-                linkage: declared.linkage,
-            };
-            let Some(old) = chosen.insert(declared.name, new) else {
-                continue;
-            };
-            let strong = |definition: Definition| definition.linkage == Linkage::Visible;
-            let lost = match (strong(old), strong(new)) {
-                (true, true) => {
-                    return Err(format!(
-                        "Multiple definition of '{}' in '{}', first defined in '{}'",
-                        declared.name, part.unit.name, parts[old.unit].unit.name
-                    ));
-                }
-                (false, true) => old,
-                _ => {
-                    chosen.insert(declared.name, old);
-                    new
-                }
-            };
-            if parts[lost.unit].statements[lost.statement].declares.len() > 1 {
-                return Err(format!(
-                    "'{}' is defined again in '{}', in one declaration with other variables: declare each by itself",
-                    declared.name, parts[lost.unit].unit.name
-                ));
-            }
-            dropped.insert((lost.unit, lost.statement));
-        }
-    }
-    Ok((chosen, dropped))
-}
-
 struct Linker<'t> {
     /// How many modules have each name.
     names: Counts<'t>,
-    definitions: HashMap<&'t str, Definition>,
+    definitions: Definitions,
     /// Statements that are not copied in their place.
     dropped: HashSet<(usize, usize)>,
     out: Linked,
@@ -226,7 +134,7 @@ impl<'t> Linker<'t> {
                     continue;
                 }
                 let is_first = declared.insert(name);
-                match self.definitions.get(name).copied() {
+                match self.definitions.get(name) {
                     Some(definition) => {
                         self.dropped.insert((number, index));
                         if is_first && reference.function {
@@ -339,173 +247,10 @@ fn is_opcode(before: Option<&Token<'_>>, after: &Token<'_>) -> bool {
     begins && !matches!(after.text, "," | "}" | "+" | "-" | ":")
 }
 
-impl<'t> Parts<'t> {
-    fn new(unit: &'t Unit) -> Result<Self, String> {
-        let in_unit = |error: super::Error| format!("{} in '{}'", error, unit.name);
-        let module = parse(&unit.text).map_err(in_unit)?;
-        let tokens = tokens(&unit.text).map_err(in_unit)?;
-        let mut part = Parts {
-            unit,
-            statements: Vec::new(),
-            private: HashSet::new(),
-            module,
-            tokens,
-        };
-        let declared = part.declared();
-        let mut at = 0;
-        while part.tokens[at].kind != TokenKind::End {
-            let tokens = at..part.end_of_statement(at);
-            let names = part.tokens[tokens.clone()].iter();
-            let declares = names
-                .filter_map(|token| declared.get(&(token.at.line, token.at.column)))
-                .map(|make| make())
-                .collect();
-            if part.tokens[at].text == "section" {
-                let labels = part.tokens[tokens.clone()].windows(2);
-                let labels =
-                    labels.filter(|pair| pair[0].kind == TokenKind::Name && pair[1].text == ":");
-                part.private.extend(labels.map(|pair| pair[0].text));
-            }
-            at = tokens.end;
-            part.statements.push(Statement {
-                head: matches!(
-                    part.tokens[tokens.start].text,
-                    "version" | "target" | "address_size"
-                ),
-                tokens,
-                declares,
-            });
-        }
-        let own: Vec<&str> = part
-            .declarations()
-            .filter(|(_, declared)| declared.defines && declared.linkage == Linkage::Private)
-            .map(|(_, declared)| declared.name)
-            .collect();
-        part.private.extend(own);
-        Ok(part)
-    }
-
-    /// What is declared at module scope, by the place of its name.
-    #[allow(clippy::type_complexity)]
-    fn declared(&self) -> HashMap<(u32, u32), Box<dyn Fn() -> Declaration<'t> + 't>> {
-        let place = |at: Position| (at.line, at.column);
-        let mut all: HashMap<_, Box<dyn Fn() -> Declaration<'t> + 't>> = HashMap::new();
-        for variable in &self.module.variables {
-            let (name, linkage) = (variable.name, variable.linkage);
-            let external = linkage == Linkage::Extern;
-            let dynamic_shared = external && variable.space == Space::Shared;
-            let make = move || Declaration {
-                name,
-                linkage,
-                defines: !external,
-                function: false,
-                dynamic_shared,
-            };
-            all.insert(place(variable.at), Box::new(make));
-        }
-        for function in &self.module.functions {
-            let (name, defines) = (function.name, function.body.is_some());
-            // The host finds kernels by name, with `.visible` or without.
-            let linkage = match (function.entry, function.linkage) {
-                (true, Linkage::Private) => Linkage::Visible,
-                (_, linkage) => linkage,
-            };
-            let make = move || Declaration {
-                name,
-                linkage,
-                defines,
-                function: true,
-                dynamic_shared: false,
-            };
-            all.insert(place(function.at), Box::new(make));
-        }
-        all
-    }
-
-    /// The declarations with the numbers of their statements.
-    fn declarations(&self) -> impl Iterator<Item = (usize, &Declaration<'t>)> {
-        let statements = self.statements.iter().enumerate();
-        statements.flat_map(|(index, statement)| {
-            let declares = statement.declares.iter();
-            declares.map(move |declared| (index, declared))
-        })
-    }
-
-    /// Each name of the module scope once.
-    fn names(&self) -> impl Iterator<Item = &'t str> {
-        let declared = self.declarations().map(|(_, declared)| declared.name);
-        let all: HashSet<&str> = declared.chain(self.private.iter().copied()).collect();
-        all.into_iter()
-    }
-
-    /// Whether a name stands anywhere but in its declarations.
-    fn uses(&self, name: &str) -> bool {
-        let declared = self
-            .declarations()
-            .filter(|(_, declared)| declared.name == name);
-        let named = self.tokens.iter();
-        let named = named.filter(|token| token.kind == TokenKind::Name && token.text == name);
-        named.count() > declared.count()
-    }
-
-    /// The token after the statement that begins with a token.
-    fn end_of_statement(&self, start: usize) -> usize {
-        let text = |index: usize| self.tokens.get(index).map_or("", |token| token.text);
-        let list = |mut end: usize| {
-            while text(end) == "," {
-                end += 2;
-            }
-            end
-        };
-        match text(start) {
-            "version" | "address_size" => return start + 2,
-            "target" => return list(start + 2),
-            "file" => return list(start + 3),
-            _ => {}
-        }
-        let mut depth = 0;
-        let mut has_body = text(start) == "section";
-        for index in start..self.tokens.len() {
-            let token = &self.tokens[index];
-            match (token.kind, token.text) {
-                (TokenKind::Dotted, "func" | "entry") if depth == 0 => has_body = true,
-                (TokenKind::Punctuation, "{") => depth += 1,
-                (TokenKind::Punctuation, "}") => {
-                    depth -= 1;
-                    if depth == 0 && has_body {
-                        return index + 1;
-                    }
-                }
-                (TokenKind::Punctuation, ";") if depth == 0 => return index + 1,
-                (TokenKind::End, _) => return index,
-                _ => {}
-            }
-        }
-        self.tokens.len() - 1
-    }
-
-    /// The offset of a token in the text.
-    fn start(&self, index: usize) -> usize {
-        let token = &self.tokens[index];
-        let inside = token.text.as_ptr() as usize - self.unit.text.as_ptr() as usize;
-        inside - usize::from(matches!(token.kind, TokenKind::Dotted | TokenKind::String))
-    }
-
-    /// The offset of a token's end.
-    fn end(&self, index: usize) -> usize {
-        let token = &self.tokens[index];
-        let marks = match token.kind {
-            TokenKind::Dotted => 1,
-            TokenKind::String => 2,
-            _ => 0,
-        };
-        self.start(index) + token.text.len() + marks
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptx::module::parse;
 
     const HEAD: &str = ".version 7.8\n.target sm_80\n.address_size 64\n";
 
