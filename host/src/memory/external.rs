@@ -36,7 +36,8 @@ pub struct ExternalMemoryOptions {
 /// Memory of another program interface.
 ///
 /// It has no address: parts of it are mapped as buffers ([`map`](Self::map)) and as arrays ([`map_array`](Self::map_array)), each of which keeps
-/// the object. It is given up when the last of them is gone. On the simulator it is any file in memory whose size is sealed (`memfd_create` with `F_SEAL_SHRINK`).
+/// the object. It is given up when the last of them is gone. On the simulator it is any file in memory whose size is sealed (`memfd_create` with
+/// `F_SEAL_SHRINK`).
 ///
 /// ```
 /// use std::os::fd::OwnedFd;

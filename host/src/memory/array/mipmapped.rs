@@ -82,8 +82,8 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         })
     }
 
-    /// That which `make` makes of the driver's description, a number of levels and the bytes of all texels. Whether it is for surfaces, and
-    /// by which call; the extents, and how many levels.
+    /// An array of these extents and so many levels, for surfaces or not, which `make` makes by this call of the driver's description, the
+    /// number of levels and the bytes of all texels.
     pub(super) fn made(
         gpu: &Arc<OpenDevice>,
         (for_surfaces, call): (bool, &'static str),

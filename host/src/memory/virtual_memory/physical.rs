@@ -76,13 +76,24 @@ impl PhysicalOptions {
 
     /// What sizes and addresses of such memory are multiples of, in bytes.
     pub(super) fn granularity(self, gpu: &DeviceState) -> Result<usize> {
+        self.granularity_of(
+            gpu,
+            raw::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+        )
+    }
+
+    fn granularity_of(
+        self,
+        gpu: &DeviceState,
+        which: raw::CUmemAllocationGranularity_flags,
+    ) -> Result<usize> {
         let mut granularity = 0;
         // SAFETY: the driver writes one number to `granularity` and reads the properties, which outlive the call.
         unsafe {
             call!(cuMemGetAllocationGranularity(
                 &mut granularity,
                 &self.properties(gpu),
-                raw::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
+                which
             ))
         }?;
         Ok(granularity)
@@ -119,7 +130,9 @@ impl Gpu {
         self.inner.limits().require_virtual_memory()?;
         self.inner.bind()?;
         let descriptor = descriptor.as_fd();
-        let granularity = PhysicalOptions::default().granularity(&self.inner)?;
+        // Another program may have made it with the least.
+        let least = raw::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+        let granularity = PhysicalOptions::default().granularity_of(&self.inner, least)?;
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
             return Err(Error::misuse(
                 "cuMemImportFromShareableHandle",
