@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | [`constant!`](crate::constant) | `.const` (64 KiB a module) | reads | sets, between launches |
 //! | [`device_static!`](crate::device_static) | `.global` | reads; writes what allows it (atomics, [`Plain`]) | reads and sets |
-//! | [`managed_static!`](crate::managed_static) | `.global`, managed | as above | also, in unsafe code, at its address |
+//! | [`managed_static!`](crate::managed_static) | `.global`, managed | as above | also in place, by guards |
 //!
 //! Each module that the host loads has objects of its own, with the initial values. On the host the same items are
 //! ordinary statics, *other objects*: writing those does not reach the device; `module.global(...)` of the host library
@@ -197,7 +197,8 @@ macro_rules! device_static {
 ///
 /// Becomes a `.visible .global .attribute(.managed)` object. Any arch.
 ///
-/// It exists from the loading of the module to its end, in each module that is loaded; the host's handle to it keeps the module. A
+/// It exists from the loading of the module to its end, in each module that is loaded; the host's handle to it keeps the module
+/// (`Module::managed` of the host library gives guards of it, `Module::global` copies). A
 /// [`Constant`](crate::statics::Constant) does not compile here: no memory is both constant and managed.
 ///
 /// ```

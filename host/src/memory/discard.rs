@@ -4,9 +4,8 @@
 //! nothing reads ([`UnifiedUninit`]), and comes back from it by being written as a whole.
 
 use bytemuck::Pod;
-use warpsmith_driver::raw;
 
-use super::batch::is_missing;
+use super::batch::{Ranges, is_missing};
 use super::hints::Location;
 use super::prefetch_batch::Places;
 use super::unified::UnifiedBuffer;
@@ -21,7 +20,6 @@ use crate::order::stream_handle::StreamRole;
 use crate::stream::Stream;
 
 const DISCARD: &str = "cuMemDiscardBatchAsync";
-const DISCARD_AND_PREFETCH: &str = "cuMemDiscardAndPrefetchBatchAsync";
 
 /// Unified memory that nothing reads: a [`UnifiedBuffer`] without contents ([`UnifiedBuffer::into_uninit`]). A stream may discard it
 /// ([`Stream::discard`]), and makes it a buffer again by writing all of it.
@@ -211,12 +209,12 @@ impl Stream {
         let uses: Vec<_> = all().map(|view| view.used_for(AccessKind::Write)).collect();
         let bytes = all().map(|view| view.bytes).sum();
         let done = self.in_order(DISCARD, bytes, &uses, || {
-            let moving: Vec<_> = moving.iter().map(|(view, _)| *view).collect();
+            let moving = moving.iter().map(|(view, _)| view);
             // SAFETY: the ranges are of unified memory that nobody else may use (`DiscardBatch` borrows it) and that nothing reads before it is
             // written (`UnifiedUninit`), and no two overlap; `in_order` keeps them until their last use.
             unsafe {
-                self.enqueue_discards(&ranges)?;
-                self.enqueue_moving_discards(&moving, places)
+                self.enqueue_discards(Ranges::of(ranges.iter()), None)?;
+                self.enqueue_discards(Ranges::of(moving), Some(places))
             }
         });
         if is_missing(&done) {
@@ -228,53 +226,37 @@ impl Stream {
         done
     }
 
+    /// Enqueues discards, with places of discards and prefetches.
+    ///
     /// # Safety
     ///
     /// The ranges are of managed memory, do not overlap, and live until the stream has done this, as which they are put in order; nothing reads
-    /// them before they are written.
-    unsafe fn enqueue_discards(&self, ranges: &[RawView<'_>]) -> Result<()> {
-        if ranges.is_empty() {
-            return Ok(());
+    /// them before they are written. The places are theirs.
+    unsafe fn enqueue_discards(&self, ranges: Ranges, places: Option<Places>) -> Result<()> {
+        let Ranges {
+            mut addresses,
+            mut sizes,
+        } = ranges;
+        let (first, size, count) = (addresses.as_mut_ptr(), sizes.as_mut_ptr(), sizes.len());
+        let stream = self.handle.raw();
+        match places {
+            _ if count == 0 => Ok(()),
+            // SAFETY: the arrays have a value for each range and outlive the call; the memory is as the caller says.
+            None => unsafe { call!(cuMemDiscardBatchAsync(first, size, count, 0, stream)) },
+            // SAFETY: the arrays have a value for each range and for each place, and outlive the call; the memory is as the caller says.
+            Some(mut places) => unsafe {
+                call!(cuMemDiscardAndPrefetchBatchAsync(
+                    first,
+                    size,
+                    count,
+                    places.locations.as_mut_ptr(),
+                    places.firsts.as_mut_ptr(),
+                    places.locations.len(),
+                    0,
+                    stream
+                ))
+            },
         }
-        let (mut addresses, mut sizes) = driver_ranges(ranges);
-        // SAFETY: the arrays have a value for each range and outlive the call; the memory is as the caller says.
-        unsafe {
-            call!(cuMemDiscardBatchAsync(
-                addresses.as_mut_ptr(),
-                sizes.as_mut_ptr(),
-                ranges.len(),
-                0,
-                self.handle.raw()
-            ))
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`enqueue_discards`](Self::enqueue_discards), and the places are theirs.
-    unsafe fn enqueue_moving_discards(
-        &self,
-        ranges: &[RawView<'_>],
-        mut places: Places,
-    ) -> Result<()> {
-        if ranges.is_empty() {
-            return Ok(());
-        }
-        let (mut addresses, mut sizes) = driver_ranges(ranges);
-        // SAFETY: the arrays have a value for each range and for each place, and outlive the call; the memory is as the caller says.
-        unsafe {
-            call!(cuMemDiscardAndPrefetchBatchAsync(
-                addresses.as_mut_ptr(),
-                sizes.as_mut_ptr(),
-                ranges.len(),
-                places.locations.as_mut_ptr(),
-                places.firsts.as_mut_ptr(),
-                places.locations.len(),
-                0,
-                self.handle.raw()
-            ))
-        }
-        .map_err(|error| error.while_doing(|| DISCARD_AND_PREFETCH.into()))
     }
 
     /// Sets every element of memory without contents, and gives it as a buffer.
@@ -327,12 +309,6 @@ impl Stream {
         self.handle.refuse_capture("UnifiedUninit")?;
         Ok(memory.buffer)
     }
-}
-
-/// Addresses and sizes, as the driver takes them.
-fn driver_ranges(ranges: &[RawView<'_>]) -> (Vec<raw::CUdeviceptr>, Vec<usize>) {
-    let each = ranges.iter().map(|view| (view.address, view.bytes));
-    each.unzip()
 }
 
 /// Whether a graph may use the memory at any time.

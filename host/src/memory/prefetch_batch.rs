@@ -2,7 +2,7 @@
 
 use warpsmith_driver::raw;
 
-use super::batch::is_missing;
+use super::batch::{Ranges, is_missing};
 use super::hints::{Location, driver_location, moves};
 use super::view::{DeviceRead, RawView};
 use crate::driver_call::call;
@@ -129,15 +129,17 @@ impl Stream {
         mut places: Places,
     ) -> Result<()> {
         if self.takes_batches() && self.gpu.limits().concurrent_managed {
-            let mut addresses: Vec<u64> = ranges.iter().map(|(view, _)| view.address).collect();
-            let mut sizes: Vec<usize> = ranges.iter().map(|(view, _)| view.bytes).collect();
+            let Ranges {
+                mut addresses,
+                mut sizes,
+            } = Ranges::of(ranges.iter().map(|(view, _)| view));
             // SAFETY: the arrays have a value for each range and for each place, and outlive the call; the memory is as the caller says, and
             // moving it changes no contents.
             let done = unsafe {
                 call!(cuMemPrefetchBatchAsync(
                     addresses.as_mut_ptr(),
                     sizes.as_mut_ptr(),
-                    ranges.len(),
+                    sizes.len(),
                     places.locations.as_mut_ptr(),
                     places.firsts.as_mut_ptr(),
                     places.locations.len(),

@@ -167,7 +167,8 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// The host has it open for writing; a kernel that uses variables of the module panicked, and it was not told yet; or something went wrong on the device before.
+    /// The host has it open for writing; a kernel that uses variables of the module panicked, and it was not told yet; or something went wrong
+    /// on the device before.
     pub fn get_vec(&self) -> Result<Vec<T>> {
         let staged = self.staging()?;
         let view = staged.memory.view();

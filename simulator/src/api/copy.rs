@@ -217,18 +217,11 @@ unsafe fn batch(
         let attributes = unsafe { *attributes.add(index) };
         check_attributes(attributes.srcAccessOrder, attributes.flags)?;
     }
-    let transfers = (0..count).map(|index| {
-        *failed = index;
+    all_later(stream, count, failed, |index| {
         // SAFETY: the arrays are valid for `count` values by the caller's contract.
         let (to, from, bytes) = unsafe { (*to.add(index), *from.add(index), *sizes.add(index)) };
         Transfer::linear(to as usize, UNIFIED, from as usize, UNIFIED, bytes)
-    });
-    // All of them, before the first is enqueued.
-    let transfers = transfers.collect::<Result<Vec<_>>>()?;
-    *failed = usize::MAX;
-    transfers
-        .into_iter()
-        .try_for_each(|transfer| later(stream, || Ok(transfer)))
+    })
 }
 
 /// Copies of boxes, in no order among each other. `failed` gets the number of the copy that cannot be.
@@ -249,14 +242,25 @@ unsafe fn batch_of_boxes(
     if found.is_legacy() || copies.is_null() || count == 0 || flags != 0 {
         return Err(code::INVALID_VALUE);
     }
-    let transfers = (0..count).map(|index| {
-        *failed = index;
+    all_later(stream, count, failed, |index| {
         // SAFETY: the array is not null, so valid for `count` values by the caller's contract.
         let copy = unsafe { &*copies.add(index) };
         check_attributes(copy.srcAccessOrder, copy.flags)?;
         Transfer::of_batch(copy)
+    })
+}
+
+/// Enqueues the copies of a batch, once each of them can be. `failed` gets the number of the one that cannot.
+fn all_later(
+    stream: CUstream,
+    count: usize,
+    failed: &mut usize,
+    transfer: impl Fn(usize) -> Result<Transfer>,
+) -> Result {
+    let transfers = (0..count).map(|index| {
+        *failed = index;
+        transfer(index)
     });
-    // All of them, before the first is enqueued.
     let transfers = transfers.collect::<Result<Vec<_>>>()?;
     *failed = usize::MAX;
     transfers
