@@ -93,11 +93,11 @@ pub use memory::{
     GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
     LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess,
     Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel,
-    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
-    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
-    Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut, Wait,
-    WriteCombinedBuffer,
+    PeerAccess, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice,
+    PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator,
+    PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord,
+    StreamFlag, Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut,
+    Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -190,6 +190,7 @@ mod tests {
         shared::<SemaphorePoint<'static>>();
         shared::<interop::dlpack::Tensor>();
         shared::<MemoryPool>();
+        shared::<PeerAccess>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();
         shared::<HostWrite<'static, f32>>();

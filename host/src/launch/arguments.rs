@@ -17,8 +17,8 @@ use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
 
 use crate::error::{Code, Error, LimitError};
 use crate::gpu::open_device::OpenDevice;
-use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
+use crate::memory::used::Use;
 use crate::memory::view::RawView;
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
@@ -26,7 +26,7 @@ use crate::memory::{
     PitchedTexture, RegisteredBuffer, Shape, SharedAtomics, SharedWord, Surface, Texel, Texture,
     UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
-use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::access::AccessKind;
 use crate::order::launchable_graph::LaunchableGraph;
 
 /// The most Rust parameters of a kernel.
@@ -80,14 +80,6 @@ impl Words {
     }
 }
 
-/// A use of memory by a launch.
-#[derive(Clone, Copy)]
-pub(crate) struct Use<'a> {
-    pub(crate) allocation: &'a Arc<Allocation>,
-    pub(crate) access: Access,
-    pub(crate) scope: ViewScope,
-}
-
 /// A graph that the kernel may launch.
 #[derive(Clone, Copy)]
 pub(crate) struct PassedGraph<'a> {
@@ -132,14 +124,10 @@ impl<'a> Packer<'a> {
     /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type that there is memory of.
     #[inline]
     fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
-        match view.allocation {
-            Some(allocation) => {
-                self.needs_ordering |= !allocation.is_owned_by(self.stream_number);
-                self.uses[self.use_count].write(Use {
-                    allocation,
-                    access: view.access(kind),
-                    scope: view.scope,
-                });
+        match view.use_for(kind) {
+            Some(used) => {
+                self.needs_ordering |= !used.allocation.is_owned_by(self.stream_number);
+                self.uses[self.use_count].write(used);
                 self.use_count += 1;
                 view.address
             }

@@ -338,8 +338,9 @@ impl Stream {
         allocation.gpu.bind()?;
         let guard = allocation.gpu.lock_order();
         let launch = self.handle.timeline().next();
-        let access = view.access(AccessKind::Read);
-        allocation.order_use_or_capture(&guard, &self.handle, &launch, access, view.scope)?;
+        if let Some(used) = view.use_for(AccessKind::Read) {
+            used.order(&guard, self, &launch)?;
+        }
         let stream = self.handle.raw();
         allocation
             .gpu

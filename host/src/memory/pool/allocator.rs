@@ -166,13 +166,12 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len).map_err(|error| {
-            match self.pool.and_then(|pool| pool.max_bytes) {
+        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.handle.handle()), len)
+            .map_err(|error| match self.pool.and_then(|pool| pool.max_bytes) {
                 Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
                     error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
                 }
                 _ => error,
-            }
-        })
+            })
     }
 }

@@ -12,6 +12,7 @@ use crate::error::{Busy, Code, Error, LimitError, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::check_same_device;
 use crate::memory::allocation::Allocation;
+use crate::memory::peer_access::PeerAccess;
 use crate::memory::size::bytes_of;
 use crate::memory::whole_buffer::whole_buffer;
 use crate::order::access::{Access, AccessKind};
@@ -146,6 +147,16 @@ impl<T: Pod> GrowableBuffer<T> {
             MappingAccess::ReadWrite,
         )
         // The mapping keeps the memory.
+    }
+
+    /// Lets another device use the buffer, as it is and as it grows: kernels, copies and fills in streams of `peer` take it by
+    /// [`PeerAccess::view`] and [`PeerAccess::view_mut`].
+    ///
+    /// # Errors
+    ///
+    /// `peer` is the buffer's own device, or the devices cannot reach each other.
+    pub fn allow_peer(&self, peer: &Gpu) -> Result<PeerAccess> {
+        PeerAccess::to_mapping(&self.gpu.inner, &peer.inner, self.allocation.as_ref())
     }
 
     /// Forgets the elements from `len` on. Their memory stays until [`shrink_to_fit`](Self::shrink_to_fit).
