@@ -299,7 +299,8 @@ fn range_attribute<const N: usize>(
 
 impl Stream {
     /// Moves unified memory, a buffer or a part of one, to where it will be used next, after the earlier work of this stream and before the later.
-    /// It goes by whole pages: what lies on the same pages at both ends moves, too.
+    /// [`Location::Device`] is this stream's device, whichever the memory was made for. It goes by whole pages: what lies on the same pages at both
+    /// ends moves, too.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -321,10 +322,10 @@ impl Stream {
     pub fn prefetch<M: DeviceRead + ?Sized>(&self, memory: &M, to: Location) -> Result<()> {
         const CALL: &str = "cuMemPrefetchAsync";
         let view = memory.raw_view();
-        let Some(allocation) = view.allocation.filter(|_| view.bytes > 0) else {
+        let Some(used) = view.use_for(AccessKind::Read).filter(|_| view.bytes > 0) else {
             return Ok(());
         };
-        if !allocation.is_managed() {
+        if !used.allocation.is_managed() {
             return Err(Error::misuse(
                 CALL,
                 Code::INVALID_VALUE,
@@ -332,18 +333,15 @@ impl Stream {
                 "make it by `gpu.unified`, or copy it to where it is used",
             ));
         }
-        allocation.check_gpu(CALL, self)?;
+        used.check_stream(CALL, self)?;
         self.handle.refuse_capture(CALL)?;
-        let named = Named::of(to, &allocation.gpu)?;
-        allocation.gpu.bind()?;
-        let guard = allocation.gpu.lock_order();
+        let named = Named::of(to, &self.gpu)?;
+        self.gpu.bind()?;
+        let guard = self.gpu.lock_order();
         let launch = self.handle.timeline().next();
-        if let Some(used) = view.use_for(AccessKind::Read) {
-            used.order(&guard, self, &launch)?;
-        }
+        used.order(&guard, self, &launch)?;
         let stream = self.handle.raw();
-        allocation
-            .gpu
+        self.gpu
             .traced(
                 Track::of(&self.handle),
                 || Work::call(CALL, view.bytes),
