@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use common::panicking::{kernels as panicking, launch_at};
 use common::two::with_two;
 use common::*;
+use warpsmith_driver::raw;
 use warpsmith_host::prelude::*;
-use warpsmith_host::{MappingAccess, PeerAccess, PhysicalOptions, PoolOptions};
+use warpsmith_host::{MappingAccess, MemoryPool, PeerAccess, PhysicalOptions, PoolOptions};
 
 const LEN: usize = 3000;
 
@@ -194,14 +195,22 @@ fn every_kind_of_memory_has_its_access() {
 
 /// What the driver says of the second device and the pool that streams of the first allocate from.
 fn has_access(one: &Gpu) -> bool {
-    use warpsmith_driver::raw;
-    let mut flags = raw::CUmemAccess_flags(0);
+    reaches(&one.default_pool().unwrap())
+}
+
+fn second_device() -> raw::CUmemLocation {
     let mut location = raw::CUmemLocation {
         type_: raw::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
         ..Default::default()
     };
     location.__bindgen_anon_1.id = 1;
-    let pool = one.default_pool().unwrap();
+    location
+}
+
+/// What the driver says of the second device and this pool.
+fn reaches(pool: &MemoryPool) -> bool {
+    let mut flags = raw::CUmemAccess_flags(0);
+    let mut location = second_device();
     // SAFETY: the pool is alive, and the flags and the location outlive the call.
     let code = unsafe { raw::cuMemPoolGetAccess(&mut flags, pool.as_raw().cast(), &mut location) };
     assert_eq!(code.0, 0);
@@ -258,6 +267,19 @@ fn an_access_ends_after_its_last_use() {
         there.synchronize().unwrap();
         again.revoke().unwrap();
         assert!(has_access(&one));
+
+        // What somebody else has granted stays theirs.
+        let flags = raw::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        let pool = one.pool(PoolOptions::default()).unwrap();
+        let wish = raw::CUmemAccessDesc {
+            location: second_device(),
+            flags,
+        };
+        // SAFETY: the pool is alive, and the wish outlives the call.
+        let code = unsafe { raw::cuMemPoolSetAccess(pool.as_raw().cast(), &wish, 1) };
+        assert_eq!(code.0, 0);
+        pool.allow_peer(&other).unwrap().revoke().unwrap();
+        assert!(reaches(&pool));
         assert_eq!(here.download(&x).unwrap(), vec![5; LEN]);
     });
 }
@@ -366,6 +388,12 @@ fn graphs_keep_the_access_that_they_use() {
             })
             .unwrap();
         let mut captured = graph.instantiate().unwrap();
+        // A captured use keeps it,
+        let refused = access.revoke().expect_err("a graph has it");
+        assert!(refused.to_string().contains("graph"), "{refused}");
+        let access = refused.value.expect("nothing has changed");
+        let second = one.exportable::<u32>(LEN).unwrap();
+        let access_to_second = one.allow_peer(&other).unwrap();
         let mut builder = other.graph().unwrap();
         // SAFETY: the entry takes a slice and a number, and writes only the slice.
         let node = unsafe {
@@ -383,10 +411,17 @@ fn graphs_keep_the_access_that_they_use() {
             refused.expect_err("no view").code(),
             Some(Code::INVALID_CONTEXT)
         );
+        let read = add_six(&other);
+        let mut z = there.zeroed::<u32>(LEN).unwrap();
+        let second = access_to_second.view(&second).unwrap();
+        // SAFETY: the entry takes two slices, and writes only the second.
+        unsafe { builder.kernel_untyped(&read, Grid::cover(LEN, 128), (second, &mut z)) }.unwrap();
         let mut built = builder.instantiate().unwrap();
-        let refused = access.revoke().expect_err("graphs have it");
+        // and so does a node's.
+        let refused = access_to_second.revoke().expect_err("a graph has it");
         assert!(refused.to_string().contains("graph"), "{refused}");
         drop(refused.value);
+        drop(access);
         other.synchronize().unwrap();
         assert!(has_access(&one));
         for _ in 0..5 {
@@ -407,6 +442,7 @@ fn graphs_keep_the_access_that_they_use() {
         .unwrap();
         built.launch(&there).unwrap();
         assert_eq!(there.download(&y).unwrap(), vec![1; LEN]);
+        assert_eq!(there.download(&z).unwrap(), vec![6; LEN]);
         drop((captured, graph, builder));
         let late = hold_up(&there).unwrap();
         built.launch(&there).unwrap();
@@ -484,7 +520,11 @@ fn who_waits_for_the_other_devices_work_hears_of_its_panics() {
         assert_eq!(error.panic().expect("a panic").line, 12);
         // Of a stream that is gone, its own device alone.
         launch_at(&there, &kernels, 13);
+        wait_silently(&there).unwrap();
+        // Until the function has returned, too, and the stream is idle.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         drop(there);
+        drop(other.stream().unwrap());
         one.synchronize().unwrap();
         let error = other.synchronize().expect_err("it panicked");
         assert_eq!(error.panic().expect("a panic").line, 13);
@@ -500,12 +540,18 @@ fn a_fault_costs_its_own_device_alone() {
         there
             .fill(&mut access.view_mut(&mut x).unwrap(), 5)
             .unwrap();
+        there.synchronize().unwrap();
         let stray: UntypedKernel<()> = module(&other).untyped_kernel("stray").unwrap();
         // SAFETY: it is not; the fault is what this is about.
         unsafe { there.launch_untyped(&stray, Grid::new(1, 1), ()) }.unwrap();
         assert!(there.synchronize().is_err());
-        // Its last use was in the context that is lost.
+        // Its last use was in the context that is lost: it is freed all the same.
+        here.synchronize().unwrap();
+        let used = || one.default_pool().unwrap().usage().unwrap().used;
+        let before = used();
         drop(x);
+        one.synchronize().unwrap();
+        assert!(used() <= before - 4 * LEN as u64);
         drop(access);
         let y = here.filled(LEN, 3_u32).unwrap();
         assert_eq!(here.download(&y).unwrap(), vec![3; LEN]);
@@ -527,5 +573,39 @@ fn default_streams_of_two_devices_are_put_in_order_by_memory_alone() {
             launch_add_to(&there, &add_there, access.view_mut(&mut x).unwrap(), 1).unwrap();
         }
         assert_eq!(here.download(&x).unwrap(), vec![20; LEN]);
+    });
+}
+
+#[test]
+fn a_graph_has_memory_on_another_device() {
+    // covers: GMEM-24
+    with_two(|one, other| {
+        let stream = one.stream().unwrap();
+        let add = add(&module(&one));
+        let mut result = stream.zeroed::<u32>(LEN).unwrap();
+        let mut graph = one.graph().unwrap();
+        let mut scratch = graph.zeroed_on::<u32>(&other, LEN).unwrap();
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { graph.kernel_untyped(&add, Grid::cover(LEN, 128), (&mut scratch, 4)) }.unwrap();
+        graph.copy(&scratch, &mut result).unwrap();
+        let mut ready = graph.instantiate().unwrap();
+        drop(other);
+        for _ in 0..3 {
+            ready.launch(&stream).unwrap();
+        }
+        assert_eq!(stream.download(&result).unwrap(), vec![4; LEN]);
+        let late = hold_up(&stream).unwrap();
+        stream.fill(&mut result, 0).unwrap();
+        ready.launch(&stream).unwrap();
+        drop((ready, graph, scratch));
+        drop(late);
+        assert_eq!(stream.download(&result).unwrap(), vec![4; LEN]);
+        // Its own device is no other.
+        let mut graph = one.graph().unwrap();
+        let mut scratch = graph.zeroed_on::<u32>(&one, LEN).unwrap();
+        graph.fill(&mut scratch, 5).unwrap();
+        graph.copy(&scratch, &mut result).unwrap();
+        graph.instantiate().unwrap().launch(&stream).unwrap();
+        assert_eq!(stream.download(&result).unwrap(), vec![5; LEN]);
     });
 }

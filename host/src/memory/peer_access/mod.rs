@@ -19,6 +19,7 @@ use crate::context::primary::Context;
 use crate::error::{Busy, Code, Error, Refused, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{DeviceState, OpenDevice};
+use crate::gpu::peer::require_reach;
 use crate::order::order_lock::OrderGuard;
 use crate::order::position::StreamPosition;
 use crate::order::stream_handle::StreamHandle;
@@ -121,18 +122,7 @@ impl PeerAccess {
         accessor: &Arc<OpenDevice>,
         memory: Option<ReachedMemory>,
     ) -> Result<PeerAccess> {
-        if !Gpu::from(accessor).can_access_peer(&Gpu::from(owner))? {
-            let [own, other] = [owner, accessor].map(|gpu| gpu.context().choice);
-            return Err(Error::misuse(
-                call,
-                Code::PEER_ACCESS_UNSUPPORTED,
-                match own == other {
-                    true => format!("`{own}` is no peer of itself"),
-                    false => format!("`{other}` cannot reach memory of `{own}`"),
-                },
-                "a device reaches its own memory without this; `stream.copy_from_peer` copies between any two devices",
-            ));
-        }
+        require_reach(call, accessor, owner)?;
         let grant = |memory| Right::grant(accessor.context(), owner.context(), memory);
         let right = memory.map(grant).transpose()?;
         Ok(PeerAccess {
