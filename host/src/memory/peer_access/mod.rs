@@ -256,6 +256,19 @@ impl PeerAccess {
 
     /// Ends the access now, unless another one is for the same memory: then with that. What was there before this crate asked for it stays.
     ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let access = one.default_pool()?.allow_peer(&other)?;
+    /// // Work that uses it is enqueued. After that:
+    /// other.synchronize()?;
+    /// access.revoke()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Busy`] while work that uses it is not done, or a graph or a capture may use it: nothing has changed, and the error has the access

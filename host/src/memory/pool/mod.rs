@@ -157,6 +157,18 @@ impl MemoryPool {
     ///
     /// The pool stays until the access has been given up.
     ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let buffer = one.stream()?.upload(&[1, 2, 3])?;
+    /// let access = one.default_pool()?.allow_peer(&other)?;
+    /// assert_eq!(other.stream()?.download(&access.view(&buffer)?)?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `peer` is the pool's own device, or the devices cannot reach each other.

@@ -152,6 +152,19 @@ impl<T: Pod> GrowableBuffer<T> {
     /// Lets another device use the buffer, as it is and as it grows: kernels, copies and fills in streams of `peer` take it by
     /// [`PeerAccess::view`] and [`PeerAccess::view_mut`].
     ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let mut log = one.growable::<u32>(1 << 20)?;
+    /// let access = log.allow_peer(&other)?;
+    /// one.stream()?.extend(&mut log, &[1, 2, 3])?;
+    /// other.stream()?.fill(&mut access.view_mut(&mut log)?, 7)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `peer` is the buffer's own device, or the devices cannot reach each other.
