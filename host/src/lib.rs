@@ -94,12 +94,12 @@ pub use memory::{
     ForeignMemory, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite,
     ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture,
     Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray,
-    MipmappedTexture, MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer,
-    PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture,
-    PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, PrefetchBatch,
-    RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag, Surface, Texel,
-    TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit, VolumeMut,
-    Wait, WriteCombinedBuffer, compressed,
+    MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess, PhysicalMemory, PhysicalOptions,
+    PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer,
+    PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage,
+    PrefetchBatch, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag, Surface,
+    Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit,
+    VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -198,6 +198,7 @@ mod tests {
         shared::<SemaphorePoint<'static>>();
         shared::<interop::dlpack::Tensor>();
         shared::<MemoryPool>();
+        shared::<PeerAccess>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();
         shared::<HostWrite<'static, f32>>();

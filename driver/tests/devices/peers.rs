@@ -7,9 +7,14 @@ use warpsmith_testkit::{Side, own_process};
 
 /// Runs the calling test in a process of its own, which sees two simulated devices. `true` there.
 fn with_two_devices() -> bool {
+    with_devices("2")
+}
+
+/// As [`with_two_devices`], with so many.
+fn with_devices(count: &str) -> bool {
     let variables = [
         ("WARPSMITH_DEVICE", "simulator"),
-        ("WARPSMITH_SIMULATOR_DEVICES", "2"),
+        ("WARPSMITH_SIMULATOR_DEVICES", count),
         ("WARPSMITH_REPORT", "0"),
     ];
     matches!(own_process(&variables), Side::Child)
@@ -461,4 +466,113 @@ fn managed_memory_is_every_devices() {
         ok!(cuCtxSynchronize());
     }
     assert_eq!(download::<u32>(memory, 2), [10, 1280]);
+}
+
+/// A graph that allocates on the second of several devices, for those of `granted` besides, whose kernels of the devices `users` use the memory,
+/// one after the other. It is for streams of the first device.
+fn graph_on_the_second(devices: &[Device], granted: &[CUdevice], users: &[usize]) -> CUgraphExec {
+    let mut graph: CUgraph = null_mut();
+    ok!(cuGraphCreate(&mut graph, 0));
+    let granted: Vec<CUmemAccessDesc> = granted
+        .iter()
+        .map(|&device| CUmemAccessDesc {
+            location: on(device),
+            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        })
+        .collect();
+    let mut wish = CUDA_MEM_ALLOC_NODE_PARAMS {
+        poolProps: CUmemPoolProps {
+            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            location: on(1),
+            ..Default::default()
+        },
+        accessDescs: granted.as_ptr(),
+        accessDescCount: granted.len(),
+        bytesize: 4,
+        dptr: 0,
+    };
+    let mut last: CUgraphNode = null_mut();
+    ok!(cuGraphAddMemAllocNode(
+        &mut last,
+        graph,
+        null(),
+        0,
+        &mut wish
+    ));
+    let at = wish.dptr;
+    let fill = CUDA_MEMSET_NODE_PARAMS {
+        dst: at,
+        elementSize: 4,
+        width: 1,
+        height: 1,
+        value: 40,
+        ..Default::default()
+    };
+    let before = last;
+    ok!(cuGraphAddMemsetNode(
+        &mut last,
+        graph,
+        &before,
+        1,
+        &fill,
+        devices[1].context
+    ));
+    for &user in users {
+        devices[user].enter();
+        let function: CUfunction = get!(cuModuleGetFunction(devices[user].module, c"add".as_ptr()));
+        let mut arguments = [at, 1];
+        let [first, second] = &mut arguments;
+        let mut parameters: [*mut c_void; 2] =
+            [(&raw mut *first).cast(), (&raw mut *second).cast()];
+        let launch = CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            kernelParams: parameters.as_mut_ptr(),
+            ..Default::default()
+        };
+        let before = last;
+        ok!(cuGraphAddKernelNode_v2(
+            &mut last, graph, &before, 1, &launch
+        ));
+    }
+    let before = last;
+    ok!(cuGraphAddMemFreeNode(&mut last, graph, &before, 1, at));
+    // It is launched in streams of the device that is current here.
+    devices[0].enter();
+    let exec: CUgraphExec = get!(cuGraphInstantiateWithFlags(graph, 0));
+    ok!(cuGraphDestroy(graph));
+    exec
+}
+
+#[test]
+fn memory_of_a_graph_is_that_of_the_devices_that_its_node_names() {
+    // covers: GMEM-24, GMEM-X09
+    if !with_devices("3") {
+        return;
+    }
+    gpu();
+    let devices = [0, 1, 2].map(Device::new);
+    // The device that has the memory needs no grant.
+    let exec = graph_on_the_second(&devices, &[0, 2], &[0, 1, 2]);
+    devices[0].enter();
+    for _ in 0..2 {
+        ok!(cuGraphLaunch(exec, null_mut()));
+        ok!(cuCtxSynchronize());
+    }
+    ok!(cuGraphExecDestroy(exec));
+    // Peer access is another thing, and another device's grant, too.
+    ok!(cuCtxEnablePeerAccess(devices[1].context, 0));
+    let exec = graph_on_the_second(&devices, &[2], &[0]);
+    ok!(cuGraphLaunch(exec, null_mut()));
+    // SAFETY: the call takes no arguments.
+    let code = unsafe { cuCtxSynchronize() }.0;
+    assert_eq!(code, 700);
+    let faults = devices.iter().filter_map(|device| fault(device.context));
+    let text: String = faults.map(|fault| fault.to_string()).collect();
+    assert!(text.contains("has not been granted access"), "{text}");
 }

@@ -145,6 +145,20 @@ impl Context {
         call()
     }
 
+    /// Makes calls with the context current, and then the one again that was.
+    pub(crate) fn while_bound<R>(&self, calls: impl FnOnce() -> Result<R>) -> Result<R> {
+        let mut before = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `before`, which outlives the call.
+        unsafe { call!(cuCtxGetCurrent(&mut before)) }?;
+        self.bind()?;
+        let made = calls();
+        if before != self.raw() {
+            // SAFETY: the context was current on this thread, and nothing here destroys one.
+            unsafe { call!(cuCtxSetCurrent(before)) }?;
+        }
+        made
+    }
+
     #[cold]
     fn bind_slowly(&self) -> Result<()> {
         // SAFETY: `self.primary` keeps the context retained.

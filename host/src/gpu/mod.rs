@@ -10,7 +10,7 @@ pub(crate) mod limits;
 mod observe;
 mod of_context;
 pub(crate) mod open_device;
-mod peer;
+pub(crate) mod peer;
 pub(crate) mod pointer;
 pub(crate) mod properties;
 mod reset;

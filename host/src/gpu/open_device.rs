@@ -114,6 +114,15 @@ pub(crate) fn wrong_device(
     )
 }
 
+/// Lets work of each of the two devices follow that of the other, from here on: they have one order lock, and a wait on the one tells of
+/// panics on the other that it covers. The caller holds no order lock.
+pub(crate) fn put_in_one_order(one: &OpenDevice, other: &OpenDevice) {
+    for gpu in [one, other] {
+        gpu.order.share_lock();
+        gpu.panics.share();
+    }
+}
+
 impl DeviceState {
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
@@ -235,7 +244,7 @@ impl DeviceState {
         }
         self.panics.take_kernel_panics(reach)?;
         done?;
-        self.panics.host_functions().take(call, reach)?;
+        self.panics.take_host_function_panics(call, reach)?;
         reach.set_done();
         self.reclaim();
         Ok(())

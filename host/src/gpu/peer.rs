@@ -1,8 +1,11 @@
 //! What two devices can do together.
 
+use std::sync::Arc;
+
 use super::Gpu;
+use super::open_device::OpenDevice;
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 impl Gpu {
     /// Whether this device can reach the other one's memory over a link or the bus. Copies between the two
@@ -34,4 +37,28 @@ impl Gpu {
         }?;
         Ok(can != 0)
     }
+}
+
+/// # Errors
+///
+/// `accessor` cannot reach memory of `owner`, which may be the same device.
+// covers: POOL-X12
+pub(crate) fn require_reach(
+    call: &'static str,
+    accessor: &Arc<OpenDevice>,
+    owner: &Arc<OpenDevice>,
+) -> Result<()> {
+    if Gpu::from(accessor).can_access_peer(&Gpu::from(owner))? {
+        return Ok(());
+    }
+    let [other, own] = [accessor, owner].map(|gpu| gpu.context().choice);
+    Err(Error::misuse(
+        call,
+        Code::PEER_ACCESS_UNSUPPORTED,
+        match own == other {
+            true => format!("`{own}` is no peer of itself"),
+            false => format!("`{other}` cannot reach memory of `{own}`"),
+        },
+        "a device reaches its own memory without this; `stream.copy_from_peer` copies between any two devices",
+    ))
 }

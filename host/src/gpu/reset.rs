@@ -52,7 +52,9 @@ impl Gpu {
         let is_shared = is_active(device).map_err(|error| Refused::new(error, None))?;
         let gpu = Gpu::open(choice).map_err(|error| Refused::new(error, None))?;
         if is_shared {
-            let error = busy("another library of this process has the device's primary context");
+            let error = busy(
+                "another library of this process has the device's primary context, or memory of another device was used on this one",
+            );
             return Err(Refused::new(error, Some(gpu)));
         }
         Ok(gpu)

@@ -1,5 +1,6 @@
 //! Kernel nodes.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
@@ -18,6 +19,7 @@ use crate::launch::{
     Arguments, ConditionsOf, EarlyParameters, Function, GraphLaunch, Grid, LaunchOptions, Packer,
     Trigger, TypedKernel, UNKNOWN, UntypedKernel, Words, check, condition_elsewhere,
 };
+use crate::memory::PeerAccess;
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::KERNEL_ACCESS;
 use crate::order::memory_use::MemoryUse;
@@ -243,6 +245,7 @@ impl GraphBuilder<'_> {
         }
         let recorded = GraphLaunch::new(launch.kernel, launch.grid, options, own)?;
         let uses = Launch::uses(launch.kernel, packer);
+        let keepers = Launch::keepers(packer);
         let before = self.before(&[], &uses)?;
         // Programmatic edges lead from kernels to kernels.
         let (open, ended): (Vec<Node>, Vec<Node>) = before.into_iter().partition(|node| {
@@ -271,6 +274,7 @@ impl GraphBuilder<'_> {
         self.keep_with(node, |contents| {
             let graphs = packer.graphs().iter();
             graphs.for_each(|passed| contents.keep_launchable(passed.graph));
+            contents.kept.extend(keepers.iter().cloned());
             contents.launches.push(RecordedKernel {
                 node: Some(node),
                 launch: recorded.clone(),
@@ -343,9 +347,11 @@ impl Launch<'_> {
         if ![ConditionsOf::Nobody, ConditionsOf::Graph(graph)].contains(&packer.conditions()) {
             return Err(condition_elsewhere(CALL, self.kernel));
         }
-        let buffers = packer.uses().iter().map(|used| &used.allocation.gpu);
+        for used in packer.uses() {
+            used.check_device(CALL, "the graph", gpu)?;
+        }
         let graphs = packer.graphs().iter().map(|passed| passed.gpu);
-        for other in buffers.chain(graphs).chain([&self.kernel.module.gpu]) {
+        for other in graphs.chain([&self.kernel.module.gpu]) {
             check_same_device(CALL, gpu, other)?;
         }
         check(self.kernel, self.attributes, &self.grid, packer)?;
@@ -372,6 +378,12 @@ impl Launch<'_> {
             .iter()
             .flat_map(|passed| passed.graph.uses.iter().cloned());
         memory.chain(variables).chain(launchable).collect()
+    }
+
+    /// What lets the launch use memory of other devices: for the graph to keep.
+    pub(super) fn keepers(packer: &Packer<'_>) -> Vec<Arc<dyn Any + Send + Sync>> {
+        let peers = packer.uses().iter().filter_map(|used| used.peer());
+        peers.filter_map(PeerAccess::keeper).collect()
     }
 
     /// The launch in the driver's form, with what a kernel that can panic is passed besides. It is good until the packer is used again.

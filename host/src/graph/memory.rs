@@ -1,5 +1,6 @@
 //! Memory that a graph allocates for itself.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -9,6 +10,8 @@ use super::builder::GraphBuilder;
 use super::part::PartKind;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
+use crate::gpu::Gpu;
+use crate::gpu::peer::require_reach;
 use crate::memory::allocation::Allocation;
 use crate::memory::size::bytes_of;
 use crate::memory::{DeviceBuffer, device_location};
@@ -65,8 +68,33 @@ impl GraphBuilder<'_> {
     ///
     /// As for [`zeroed`](Self::zeroed) and [`fill`](Self::fill).
     pub fn filled<T: Pod>(&mut self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
-        let mut buffer = self.allocate(len)?;
+        let mut buffer = self.allocate(None, len)?;
         self.fill(&mut buffer, value)?;
+        Ok(buffer)
+    }
+
+    /// As [`zeroed`](Self::zeroed), in memory of another device, which the nodes of this graph reach: for what is larger than the own device has
+    /// room for.
+    ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let mut graph = one.graph()?;
+    /// let scratch = graph.zeroed_on::<f32>(&other, 1 << 28)?;
+    /// # drop(scratch);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`zeroed`](Self::zeroed); or the graph's device cannot reach memory of `device`.
+    // covers: GMEM-24
+    pub fn zeroed_on<T: Pod>(&mut self, device: &Gpu, len: usize) -> Result<DeviceBuffer<T>> {
+        let mut buffer = self.allocate(Some(device), len)?;
+        self.fill(&mut buffer, bytemuck::Zeroable::zeroed())?;
         Ok(buffer)
     }
 
@@ -80,7 +108,7 @@ impl GraphBuilder<'_> {
     ///
     /// At each launch, no node reads an element before a node has written it.
     pub unsafe fn uninit<T: Pod>(&mut self, len: usize) -> Result<DeviceBuffer<T>> {
-        self.allocate(len)
+        self.allocate(None, len)
     }
 
     /// Frees memory of this graph after the nodes that use it so far, so that later allocations may have its place. `None` for an empty
@@ -109,7 +137,8 @@ impl GraphBuilder<'_> {
         Ok(Some(node))
     }
 
-    fn allocate<T: Pod>(&mut self, len: usize) -> Result<DeviceBuffer<T>> {
+    /// Memory of this device, `None` being the graph's.
+    fn allocate<T: Pod>(&mut self, device: Option<&Gpu>, len: usize) -> Result<DeviceBuffer<T>> {
         const CALL: &str = "cuGraphAddMemAllocNode";
         self.outside_of_bodies("an allocation")?;
         let bytes = bytes_of::<T>(CALL, len)?;
@@ -118,22 +147,34 @@ impl GraphBuilder<'_> {
         }
         self.gpu.bind()?;
         self.gpu.limits().require_pools()?;
+        let own = self.gpu.context();
+        let elsewhere = device.filter(|device| device.inner.context().device != own.device);
+        if let Some(device) = elsewhere {
+            device.inner.limits().require_pools()?;
+            require_reach(CALL, &self.gpu, &device.inner)?;
+        }
+        // The device that has the memory reaches it in any case.
+        let access = raw::CUmemAccessDesc {
+            location: device_location(own.device),
+            flags: raw::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        let owner = elsewhere.map_or(own, |device| device.inner.context());
         let mut parameters = raw::CUDA_MEM_ALLOC_NODE_PARAMS {
             poolProps: raw::CUmemPoolProps {
                 allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-                location: device_location(self.gpu.context().device),
+                location: device_location(owner.device),
                 ..Default::default()
             },
-            accessDescs: std::ptr::null(),
-            accessDescCount: 0,
+            accessDescs: elsewhere.map_or(std::ptr::null(), |_| &raw const access),
+            accessDescCount: elsewhere.iter().count(),
             bytesize: bytes,
             dptr: 0,
         };
         // It follows the frees before, so that it may have their place.
         let before = self.frees.clone();
         let node = self.add_kind(PartKind::Other, &before, &[], |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver reads and writes `parameters`, which outlive the
-            // call.
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver reads and writes `parameters`, and reads `access`,
+            // which outlive the call.
             unsafe {
                 call!(cuGraphAddMemAllocNode(
                     new.node,
@@ -151,6 +192,11 @@ impl GraphBuilder<'_> {
             access: Access::EVERYTHING,
         };
         self.note_uses(node, &[used]);
+        // The memory is that of a context: to its own device the graph is no object that keeps it open.
+        if let Some(device) = elsewhere {
+            let context: Arc<dyn Any + Send + Sync> = device.inner.context().clone();
+            self.keep_with(node, |contents| contents.kept.push(context.clone()));
+        }
         Ok(DeviceBuffer::of_allocation(allocation, len))
     }
 

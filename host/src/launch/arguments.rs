@@ -18,8 +18,8 @@ use warpsmith_device::view::volume_rows;
 
 use crate::error::{Code, Error, LimitError};
 use crate::gpu::open_device::OpenDevice;
-use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
+use crate::memory::used::Use;
 use crate::memory::view::RawView;
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
@@ -27,7 +27,7 @@ use crate::memory::{
     PitchedTexture, RegisteredBuffer, Shape, SharedAtomics, SharedWord, Surface, Texel, Texture,
     UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
-use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::access::AccessKind;
 use crate::order::launchable_graph::LaunchableGraph;
 
 /// The most Rust parameters of a kernel.
@@ -81,25 +81,6 @@ impl Words {
     }
 }
 
-/// A use of memory by a launch.
-#[derive(Clone, Copy)]
-pub(crate) struct Use<'a> {
-    pub(crate) allocation: &'a Arc<Allocation>,
-    view: RawView<'a>,
-    pub(crate) kind: AccessKind,
-}
-
-impl Use<'_> {
-    /// The bytes of the allocation, and what is done to them.
-    pub(crate) fn access(&self) -> Access {
-        self.view.access(self.kind)
-    }
-
-    pub(crate) fn scope(&self) -> ViewScope {
-        self.view.scope
-    }
-}
-
 /// A graph that the kernel may launch.
 #[derive(Clone, Copy)]
 pub(crate) struct PassedGraph<'a> {
@@ -144,14 +125,10 @@ impl<'a> Packer<'a> {
     /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type that there is memory of.
     #[inline]
     fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
-        match view.allocation {
-            Some(allocation) => {
-                self.needs_ordering |= !allocation.is_owned_by(self.stream_number);
-                self.uses[self.use_count].write(Use {
-                    allocation,
-                    view,
-                    kind,
-                });
+        match view.use_for(kind) {
+            Some(used) => {
+                self.needs_ordering |= !used.allocation.is_owned_by(self.stream_number);
+                self.uses[self.use_count].write(used);
                 self.use_count += 1;
                 view.address
             }

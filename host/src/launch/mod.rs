@@ -293,17 +293,10 @@ impl Stream {
             let devices = [&kernel.module.gpu, gpu];
             return Err(wrong_device(CALL, ["the kernel", "the stream"], devices));
         }
-        // What this stream alone has used is of its device.
-        let mut of_memory = packer.uses().iter().map(|used| &used.allocation.gpu);
-        if packer.needs_ordering()
-            && let Some(other) = of_memory.find(|other| !Arc::ptr_eq(gpu, other))
-        {
-            let devices = [other, gpu];
-            return Err(wrong_device(
-                CALL,
-                ["memory that the kernel is passed", "the stream"],
-                devices,
-            ));
+        let is_at_home = packer.uses().iter().all(|used| used.is_of(gpu));
+        if !is_at_home {
+            let mut uses = packer.uses().iter();
+            uses.try_for_each(|used| used.check_stream(CALL, self))?;
         }
         check(kernel, attributes, grid, packer)?;
         // Until the launch is enqueued the host cannot come between.
@@ -313,6 +306,7 @@ impl Stream {
             .as_deref()
             .is_none_or(|variables| variables.are_used_by(self.handle.current_number()));
         if variables_in_order
+            && is_at_home
             && !packer.needs_ordering()
             && !self.handle.is_captured()
             && gpu.order().launch_gate.state().is_open()
@@ -370,13 +364,7 @@ impl Stream {
         // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.
         let launch = self.handle.timeline().next();
         for used in packer.uses() {
-            used.allocation.order_use_or_capture(
-                &guard,
-                &self.handle,
-                &launch,
-                used.access(),
-                used.scope(),
-            )?;
+            used.order(&guard, self, &launch)?;
         }
         if let Some(variables) = &kernel.variables {
             match &capture {

@@ -387,24 +387,6 @@ impl Allocation {
         self.history.note_write(launch);
     }
 
-    /// Puts a use in order: in the capture that the stream is part of, or among what is really enqueued, as `launch`.
-    pub(crate) fn order_use_or_capture(
-        self: &Arc<Self>,
-        guard: &OrderGuard<'_>,
-        stream: &Arc<StreamHandle>,
-        launch: &NewLaunch<'_>,
-        access: Access,
-        scope: ViewScope,
-    ) -> Result<()> {
-        if let Some(memory) = self.graph_memory() {
-            return Err(memory.refuse_stream());
-        }
-        match self.gpu.order().capture_of(guard, stream) {
-            Some(capture) => capture.order_use(guard, self.clone(), stream, access),
-            None => self.order_use(guard, stream, launch, access, scope),
-        }
-    }
-
     /// Restricts managed memory on a device that cannot share it.
     pub(crate) fn attach(&self, guard: &OrderGuard<'_>, attachment: Attachment) {
         *lock(&self.attachment) = attachment;
@@ -446,6 +428,19 @@ impl Allocation {
     /// Whether other processes may open it.
     pub(super) fn is_exportable(&self) -> bool {
         matches!(self.kind, MemoryKind::Exportable)
+    }
+
+    /// Whether work of another device than the memory's own reaches it, at the same address and without being granted access.
+    pub(crate) fn is_reached_by(&self, gpu: &OpenDevice) -> Result<bool> {
+        match &self.kind {
+            MemoryKind::Pinned(block) => block.is_reached_by(gpu),
+            // Where a device cannot share it, its own launch gate alone keeps kernels out while the host has it open.
+            MemoryKind::Managed => {
+                let is_shared = |gpu: &OpenDevice| gpu.limits().concurrent_managed;
+                Ok(is_shared(gpu) && is_shared(&self.gpu))
+            }
+            _ => Ok(false),
+        }
     }
 
     pub(crate) fn is_managed(&self) -> bool {

@@ -298,18 +298,16 @@ impl Stream {
             let track = || Track::of(&self.handle);
             self.gpu.traced(track, || Work::call(call, bytes), enqueue)
         };
-        self.gpu.bind()?;
         let number = self.handle.current_number();
         let mut fast = true;
-        for ViewUse { view, kind } in uses {
-            if let Some(allocation) = view.allocation {
-                allocation.check_gpu(call, self)?;
-                if *kind == AccessKind::Write {
-                    allocation.check_writable(call)?;
-                }
-                fast &= allocation.is_owned_by(number);
+        for used in uses.iter().filter_map(ViewUse::of_memory) {
+            used.check_stream(call, self)?;
+            if used.kind == AccessKind::Write {
+                used.allocation.check_writable(call)?;
             }
+            fast &= used.is_owned_by(number, &self.gpu);
         }
+        self.gpu.bind()?;
         if fast {
             for ViewUse { view, kind } in uses {
                 if let Some(allocation) = view.allocation
@@ -323,17 +321,8 @@ impl Stream {
         let guard = self.gpu.lock_order();
         // Until it is enqueued.
         let launch = self.handle.timeline().next();
-        for ViewUse { view, kind } in uses {
-            if let Some(allocation) = view.allocation {
-                let access = view.access(*kind);
-                allocation.order_use_or_capture(
-                    &guard,
-                    &self.handle,
-                    &launch,
-                    access,
-                    view.scope,
-                )?;
-            }
+        for used in uses.iter().filter_map(ViewUse::of_memory) {
+            used.order(&guard, self, &launch)?;
         }
         enqueue()
     }

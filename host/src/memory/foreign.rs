@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
-use super::allocation::Allocation;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::access::AccessKind;
+use crate::order::device_order::DeviceOrder;
 use crate::order::order_lock::OrderGuard;
 use crate::stream::Stream;
 use crate::trace::Begun;
@@ -162,12 +162,11 @@ impl<'a> ForeignWork<'a> {
         view: RawView<'a>,
         kind: AccessKind,
     ) -> Result<ForeignMemory<T>> {
-        // What this stream alone has used is of its device, and more than copies reach it.
-        if let Some(allocation) = view.allocation
-            && !allocation.is_owned_by(stream.handle.number())
-            && (!Arc::ptr_eq(&allocation.gpu, &stream.gpu) || allocation.is_for_copies_only())
-        {
-            return Err(self.refused(stream, allocation));
+        if let Some(used) = view.use_for(kind) {
+            used.check_stream(self.call, stream)?;
+            if used.allocation.is_for_copies_only() {
+                return Err(self.for_copies_only());
+            }
         }
         self.uses(stream);
         self.parts.push((stream, view.used_for(kind)));
@@ -177,21 +176,8 @@ impl<'a> ForeignWork<'a> {
         })
     }
 
-    /// Why this memory cannot be used in the stream.
     #[cold]
-    fn refused(&self, stream: &Stream, allocation: &Allocation) -> Error {
-        if !Arc::ptr_eq(&allocation.gpu, &stream.gpu) {
-            return Error::misuse(
-                self.call,
-                Code::INVALID_CONTEXT,
-                format!(
-                    "the memory is of {}, the stream of {}",
-                    allocation.gpu.context().choice,
-                    stream.gpu.context().choice
-                ),
-                "make the memory in a stream of the same `Gpu`, or copy it there by `stream.copy_from_peer`",
-            );
-        }
+    fn for_copies_only(&self) -> Error {
         Error::misuse(
             self.call,
             Code::INVALID_VALUE,
@@ -287,8 +273,8 @@ impl<'a> ForeignWork<'a> {
         };
         let number = stream.handle.current_number();
         let is_owned = |(_, used): &(&Stream, ViewUse<'_>)| {
-            let allocation = used.view.allocation;
-            allocation.is_none_or(|allocation| allocation.is_owned_by(number))
+            let used = used.of_memory();
+            used.is_none_or(|used| used.is_owned_by(number, &stream.gpu))
         };
         (!stream.handle.is_captured()
             && stream.gpu.order().launch_gate.state().is_open()
@@ -316,39 +302,33 @@ impl<'a> ForeignWork<'a> {
     /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
     pub(super) fn in_order<R, E: From<Error>>(
         &self,
-        enqueue: impl FnOnce(&Guards<'_>) -> Result<R, E>,
+        enqueue: impl FnOnce(&OrderGuard<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut gpus: SmallVec<[&Arc<OpenDevice>; 1]> =
             self.streams.iter().map(|s| &s.gpu).collect();
         // All threads take several locks in the same order.
         gpus.sort_by_key(|gpu| Arc::as_ptr(gpu).addr());
         gpus.dedup_by_key(|gpu| Arc::as_ptr(gpu).addr());
-        let locked = gpus.into_iter().map(|gpu| (gpu, gpu.lock_order()));
-        let guards = Guards(locked.collect());
-        if let [(only, _)] = &guards.0[..] {
+        let guard = &DeviceOrder::lock_all(gpus.iter().map(|gpu| gpu.order()));
+        let bind = |stream: &Stream| match gpus[..] {
+            [_] => Ok(()),
+            _ => stream.gpu.bind(),
+        };
+        if let [only] = gpus[..] {
             only.bind()?;
         }
         let mut launches: SmallVec<[_; 2]> = SmallVec::new();
         for (stream, used) in &self.parts {
-            guards.bind(stream)?;
-            let Some(allocation) = used.view.allocation else {
+            bind(stream)?;
+            let Some(used) = used.of_memory() else {
                 continue;
             };
             let launch = stream.handle.timeline().next();
-            let access = used.view.access(used.kind);
-            let guard = guards.of(stream);
-            allocation.order_use_or_capture(
-                guard,
-                &stream.handle,
-                &launch,
-                access,
-                used.view.scope,
-            )?;
+            used.order(guard, stream, &launch)?;
             // Until it is enqueued.
             launches.push(launch);
         }
         for stream in &self.streams {
-            let guard = guards.of(stream);
             if let Some(capture) = stream.gpu.order().capture_of(guard, &stream.handle) {
                 for object in &self.kept {
                     capture.keep(guard, object.share());
@@ -357,9 +337,9 @@ impl<'a> ForeignWork<'a> {
         }
         let traced = self.begin_trace();
         if let Some(stream) = self.streams.last() {
-            guards.bind(stream)?;
+            bind(stream)?;
         }
-        let enqueued = enqueue(&guards)?;
+        let enqueued = enqueue(guard)?;
         end_trace(traced);
         Ok(enqueued)
     }
@@ -413,24 +393,5 @@ fn end_trace(parts: Vec<TracedPart<'_>>) {
         if let (Some(trace), Some(begun)) = (part.stream.gpu.trace(), part.begun) {
             trace.end(part.track, begun, part.work);
         }
-    }
-}
-
-/// The order locks of several devices, taken.
-pub(super) struct Guards<'a>(SmallVec<[(&'a Arc<OpenDevice>, OrderGuard<'a>); 1]>);
-
-impl Guards<'_> {
-    /// Makes the context of a stream's device current, if there are several devices; the only one's is.
-    fn bind(&self, stream: &Stream) -> Result<()> {
-        match &self.0[..] {
-            [_] => Ok(()),
-            _ => stream.gpu.bind(),
-        }
-    }
-
-    /// The lock of a stream's device. The stream was named.
-    pub(super) fn of(&self, stream: &Stream) -> &OrderGuard<'_> {
-        let own = self.0.iter().find(|(gpu, _)| Arc::ptr_eq(gpu, &stream.gpu));
-        &own.expect("every stream's device was locked").1
     }
 }

@@ -313,7 +313,8 @@ fn range_attribute<const N: usize>(
 
 impl Stream {
     /// Moves unified memory, a buffer or a part of one, to where it will be used next, after the earlier work of this stream and before the later.
-    /// It goes by whole pages: what lies on the same pages at both ends moves, too.
+    /// [`Location::Device`] is this stream's device, whichever the memory was made for. It goes by whole pages: what lies on the same pages at both
+    /// ends moves, too.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;

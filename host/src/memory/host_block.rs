@@ -152,6 +152,26 @@ impl HostBlock {
         })
     }
 
+    /// Whether another device than the one that it was made for reaches it at the same address. All page-locked memory is every device's; but
+    /// that which was registered, or is not cached, may have another address on each.
+    pub(crate) fn is_reached_by(&self, gpu: &DeviceState) -> Result<bool> {
+        let Some(device) = self.device else {
+            // Copies take the host's address.
+            return Ok(true);
+        };
+        gpu.bind()?;
+        let mut there = 0;
+        // SAFETY: the driver writes one address to `there`, which outlives the call; whoever has the block keeps the memory.
+        unsafe {
+            call!(cuMemHostGetDevicePointer_v2(
+                &mut there,
+                self.host.cast(),
+                0
+            ))
+        }?;
+        Ok(there == device)
+    }
+
     /// Has the driver forget registered memory, and answers it with the layout that it was allocated with.
     ///
     /// # Errors

@@ -49,9 +49,9 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        work.in_order(|guards| {
+        work.in_order(|guard| {
             let here = self.handle.stream_ref();
-            from_stream.handle.hold_back(guards.of(from_stream), here)?;
+            from_stream.handle.hold_back(guard, here)?;
             // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named; `in_order`
             // keeps them until their last use, which is this one's end: each stream follows the other.
             let copied = unsafe {
@@ -65,7 +65,7 @@ impl Stream {
                 ))
             };
             self.handle
-                .hold_back(guards.of(self), from_stream.handle.stream_ref())?;
+                .hold_back(guard, from_stream.handle.stream_ref())?;
             copied
         })
     }

@@ -113,6 +113,7 @@ impl ReleasedMemory {
         let guard = gpu.lock_order();
         if let [StreamPosition::End(only)] = &self.positions[..]
             && !only.is_captured()
+            && only.is_in(gpu.context())
         {
             return gpu.traced(
                 || Track::of(only),
@@ -123,7 +124,11 @@ impl ReleasedMemory {
             );
         }
         for position in &self.positions {
-            position.hold_back(&guard, gpu.service_stream())?;
+            let held_back = position.hold_back(&guard, gpu.service_stream());
+            // Another device's context that is lost has nothing that runs any more.
+            if position.is_in(gpu.context()) {
+                held_back?;
+            }
         }
         gpu.traced(
             || Some(Track::service(gpu.context())),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
+use super::peer_access::PeerAccess;
 use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// A range of an allocation. Without an allocation it is empty.
@@ -17,6 +18,8 @@ pub struct RawView<'a> {
     /// Elements.
     pub(crate) len: usize,
     pub(crate) scope: ViewScope,
+    /// By which another device than the memory's own uses it.
+    pub(crate) peer: Option<&'a PeerAccess>,
 }
 
 /// A view, and what is done to it.
@@ -36,6 +39,7 @@ impl<'a> RawView<'a> {
             bytes: len * size_of::<T>(),
             len,
             scope: ViewScope::Sole,
+            peer: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use smallvec::SmallVec;
+
 use super::capture::CaptureRecorder;
 use super::launch_gate::{LaunchGate, LaunchMode};
 use super::order_lock::{OrderGuard, OrderLock};
@@ -33,6 +35,19 @@ impl DeviceOrder {
     /// Takes the order lock.
     pub(crate) fn lock(&self) -> OrderGuard<'_> {
         self.lock.lock()
+    }
+
+    /// Takes the order locks of several devices, which all threads give in the same order.
+    pub(crate) fn lock_all<'a>(
+        orders: impl IntoIterator<Item = &'a DeviceOrder>,
+    ) -> OrderGuard<'a> {
+        let orders: SmallVec<[&DeviceOrder; 2]> = orders.into_iter().collect();
+        OrderLock::lock_all(orders.iter().map(|order| &order.lock))
+    }
+
+    /// Lets work of this device follow that of others which have called this, from here on: they have one order lock. The caller holds none.
+    pub(crate) fn share_lock(&self) {
+        self.lock.share();
     }
 
     /// Adds a stream to those that count as the device's.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::order_lock::OrderGuard;
 use super::recorded_event::RecordedEvent;
 use super::stream_handle::StreamHandle;
+use crate::context::primary::Context;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::panics::timeline::Reach;
@@ -34,6 +35,14 @@ impl StreamPosition {
         match self {
             StreamPosition::End(stream) => stream.hold_back(guard, follower),
             StreamPosition::Event(event) => event.hold_back(guard, follower),
+        }
+    }
+
+    /// Whether it is one of this context's.
+    pub(crate) fn is_in(&self, context: &Context) -> bool {
+        match self {
+            StreamPosition::End(stream) => stream.is_in(context),
+            StreamPosition::Event(event) => event.is_in(context),
         }
     }
 

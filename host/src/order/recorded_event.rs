@@ -50,6 +50,11 @@ impl RecordedEvent {
         &self.reach
     }
 
+    /// Whether it was recorded in a stream of this context.
+    pub(crate) fn is_in(&self, context: &Context) -> bool {
+        self.context.raw() == context.raw()
+    }
+
     /// Makes later work in `follower` wait for this.
     pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
         // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.

@@ -197,6 +197,11 @@ impl StreamHandle {
         unsafe { StreamRef::new(self.raw()) }
     }
 
+    /// Whether it is a stream of this context.
+    pub(crate) fn is_in(&self, context: &Context) -> bool {
+        self.context.raw() == context.raw()
+    }
+
     /// The stream's number, which no other stream of this process ever has.
     pub(crate) fn number(&self) -> u64 {
         self.number
@@ -297,7 +302,7 @@ impl StreamHandle {
         Ok(())
     }
 
-    /// Makes later work in `follower` wait for everything enqueued here so far.
+    /// Makes later work in `follower`, whose context is current, wait for everything enqueued here so far.
     pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
         let event = if self.is_captured() {
             // What is captured does not run; what came before has its event.
@@ -305,7 +310,12 @@ impl StreamHandle {
         } else {
             let event = adopt::event_handle(&self.owned.handover);
             // SAFETY: `self` owns the event and the stream, which are destroyed with it alone.
-            unsafe { call!(cuEventRecord(event, self.raw())) }?;
+            let record = || unsafe { call!(cuEventRecord(event, self.raw())) };
+            match self.role {
+                // Its handle means that of the current context.
+                StreamRole::Legacy => self.context.while_bound(record)?,
+                StreamRole::Blocking | StreamRole::NonBlocking => record()?,
+            }
             event
         };
         // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.

@@ -34,6 +34,15 @@ impl HostFunctionPanics {
         self.take_if(call, |panic| reach.covers(&panic.timeline, panic.launch))
     }
 
+    /// As [`take`](Self::take), of those alone that the reach names: for the wait of another device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`take`](Self::take).
+    pub(crate) fn take_named(&self, call: &'static str, reach: &Reach) -> Result<()> {
+        self.take_if(call, |panic| reach.names(&panic.timeline, panic.launch))
+    }
+
     /// # Errors
     ///
     /// All that nobody has heard of.

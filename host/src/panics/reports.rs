@@ -1,7 +1,8 @@
 //! The panics of one device: where its streams and graphs tell of them, and those that no wait has told yet.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::host_functions::HostFunctionPanics;
 use super::log::LogPool;
@@ -19,7 +20,12 @@ pub(crate) struct Panics {
     untold: Mutex<Untold>,
     names: Arc<KernelNames>,
     host_functions: Arc<HostFunctionPanics>,
+    /// Work of other devices may follow this one's, and the other way round.
+    is_shared: AtomicBool,
 }
+
+/// Those of the devices whose work may follow each other's.
+static SHARED: Mutex<Vec<Weak<Panics>>> = Mutex::new(Vec::new());
 
 /// Where panics are that no wait has told: in logs of what there is, and in a list. One thread at a time takes them or moves them, so that none is
 /// on its way from the one to the other while somebody looks.
@@ -54,6 +60,7 @@ impl Panics {
             untold: Mutex::default(),
             names: Arc::default(),
             host_functions: Arc::default(),
+            is_shared: AtomicBool::new(false),
         })
     }
 
@@ -102,8 +109,10 @@ impl Panics {
     ///
     /// The panics of kernels in this reach that were not told yet, as one.
     pub(crate) fn take_kernel_panics(&self, reach: &Reach) -> Result<()> {
-        let covers = |timeline: &Arc<Timeline>, launch| reach.covers(timeline, launch);
-        let found = self.take(covers);
+        let mut found = self.take(|timeline, launch| reach.covers(timeline, launch));
+        for other in self.others() {
+            found.extend(other.take(|timeline, launch| reach.names(timeline, launch)));
+        }
         let mut panics = found.into_iter().map(|found| found.panic);
         match panics.next() {
             None => Ok(()),
@@ -112,6 +121,40 @@ impl Panics {
                 Err(Error::KernelPanic(Box::new(first)))
             }
         }
+    }
+
+    /// # Errors
+    ///
+    /// The panics of host functions in this reach that were not told yet, as one. `call` is the wait that tells them.
+    pub(crate) fn take_host_function_panics(
+        &self,
+        call: &'static str,
+        reach: &Reach,
+    ) -> Result<()> {
+        self.host_functions.take(call, reach)?;
+        let mut others = self.others().into_iter();
+        others.try_for_each(|other| other.host_functions.take_named(call, reach))
+    }
+
+    /// Lets waits on other devices that share tell of this one's panics, and the other way round.
+    pub(crate) fn share(self: &Arc<Self>) {
+        if !self.is_shared.swap(true, Ordering::AcqRel) {
+            let mut shared = lock(&SHARED);
+            shared.retain(|known| known.strong_count() > 0);
+            shared.push(Arc::downgrade(self));
+        }
+    }
+
+    /// Those of the other devices that share.
+    fn others(&self) -> Vec<Arc<Panics>> {
+        if !self.is_shared.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let shared = lock(&SHARED);
+        let others = shared.iter().filter_map(Weak::upgrade);
+        others
+            .filter(|other| !std::ptr::eq(&**other, self))
+            .collect()
     }
 
     /// All that nobody has heard of.

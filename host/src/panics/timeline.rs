@@ -230,11 +230,14 @@ impl Reach {
 
     /// Whether the position comes after this launch.
     pub(crate) fn covers(&self, timeline: &Arc<Timeline>, launch: u64) -> bool {
-        self.with_gone && timeline.is_gone.load(Ordering::Acquire)
-            || self
-                .launches
-                .iter()
-                .any(|known| Arc::ptr_eq(&known.timeline, timeline) && launch <= known.launch)
+        self.with_gone && timeline.is_gone.load(Ordering::Acquire) || self.names(timeline, launch)
+    }
+
+    /// As [`covers`](Self::covers), without the streams that are gone: those are its own device's alone.
+    pub(crate) fn names(&self, timeline: &Arc<Timeline>, launch: u64) -> bool {
+        self.launches
+            .iter()
+            .any(|known| Arc::ptr_eq(&known.timeline, timeline) && launch <= known.launch)
     }
 
     /// Notes that all of it is done.

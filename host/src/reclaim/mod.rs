@@ -132,12 +132,16 @@ impl Reclaimer {
         done.into_iter().for_each(|waiting| waiting.free(context));
     }
 
-    /// Frees everything. The device is idle or lost.
+    /// Frees everything, after what other devices still do with it. The device is idle or lost.
     pub(crate) fn reclaim_all(&self, context: &Context) {
         loop {
             let all = std::mem::take(&mut *lock(&self.waiting));
             if all.is_empty() {
                 return;
+            }
+            // Other devices may still be using it. An error means that their context is lost: nothing runs there any more.
+            for event in all.iter().flat_map(|waiting| &waiting.events) {
+                let _ = event.wait();
             }
             all.into_iter().for_each(|waiting| waiting.free(context));
         }
@@ -154,6 +158,8 @@ impl Waiting {
 
     fn free(self, context: &Context) {
         drop(self.events);
-        context.report_drop(self.what.free(context));
+        // The events may have been another device's.
+        let freed = context.bind().and_then(|()| self.what.free(context));
+        context.report_drop(freed);
     }
 }

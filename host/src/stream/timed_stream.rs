@@ -6,7 +6,7 @@ use super::event::Event;
 use crate::driver_call::call;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::{Code, Result};
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::{OpenDevice, check_same_device, put_in_one_order};
 use crate::panics::timeline::Timeline;
 
 /// A stream with the device that it is of and the numbers of its launches.
@@ -56,9 +56,11 @@ impl TimedStream<'_> {
         Ok(())
     }
 
-    /// Lets later work in the stream wait for the event, if `check` finds nothing against it.
+    /// Lets later work in the stream wait for the event, which may be another device's, if `check` finds nothing against it.
     pub(super) fn wait(&self, event: &Event, check: impl FnOnce() -> Result<()>) -> Result<()> {
-        check_same_device("cuStreamWaitEvent", self.gpu, event.gpu())?;
+        if !Arc::ptr_eq(self.gpu, event.gpu()) {
+            put_in_one_order(self.gpu, event.gpu());
+        }
         self.gpu.bind()?;
         let _order = self.gpu.lock_order();
         check()?;

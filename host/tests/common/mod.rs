@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod panicking;
+pub mod two;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};

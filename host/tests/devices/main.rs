@@ -4,4 +4,5 @@ mod choice;
 #[path = "../common/mod.rs"]
 mod common;
 mod gpu;
+mod peer_access;
 mod peers;

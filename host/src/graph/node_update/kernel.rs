@@ -159,6 +159,7 @@ impl GraphExec {
         for passed in packer.graphs() {
             contents.keep_launchable(passed.graph);
         }
+        contents.kept = Launch::keepers(packer);
         contents.launches.push(RecordedKernel {
             node: Some(node.into()),
             launch: Arc::new(recorded),

@@ -137,6 +137,7 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
             len: self.len(),
             // Its textures and surfaces are beside it.
             scope: ViewScope::Shared,
+            peer: None,
         }
     }
 }

@@ -328,6 +328,7 @@ macro_rules! objects {
                     // Of bytes: a texture does not know its texels.
                     len: self.used.bytes,
                     scope: ViewScope::Shared,
+peer: None,
                 }
             }
         }

@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | `settings` | what a pool keeps and reuses, and how much it holds |
 //! | `allocator` | buffers, made in a stream from a pool |
+//! | `handle` | the driver's pool, and which devices reach its memory |
 //! | `shared` | pools and buffers of other processes |
 
 mod allocator;
+pub(super) mod handle;
 mod settings;
 mod shared;
 
@@ -15,12 +17,13 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 pub use self::allocator::PoolAllocator;
+use self::handle::{Owner, PoolHandle};
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
 use super::descriptor::handle_type;
+use super::peer_access::{PeerAccess, ReachedMemory};
 use super::virtual_memory::device_location;
 use crate::driver_call::call;
-use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -55,18 +58,9 @@ use crate::gpu::open_device::{OpenDevice, check_same_device};
 // covers: POOL-13, POOL-14
 pub struct MemoryPool {
     gpu: Arc<OpenDevice>,
-    raw: Handle<raw::CUmemoryPool>,
-    owner: Owner,
+    /// Shared with the accesses of other devices.
+    handle: Arc<PoolHandle>,
     max_bytes: Option<usize>,
-}
-
-/// Who destroys a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// The object, when it is dropped.
-    Program,
-    /// Nobody: every device has one.
-    Device,
 }
 
 /// What a pool should be.
@@ -107,8 +101,7 @@ impl Gpu {
         unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }?;
         Ok(MemoryPool {
             gpu: self.inner.clone(),
-            raw: Handle::new(raw),
-            owner: Owner::Program,
+            handle: PoolHandle::new(self.inner.context(), raw, Owner::Program),
             max_bytes: options.max_bytes,
         })
     }
@@ -133,8 +126,7 @@ impl Gpu {
         }?;
         Ok(MemoryPool {
             gpu: self.inner.clone(),
-            raw: Handle::new(raw),
-            owner: Owner::Device,
+            handle: PoolHandle::new(self.inner.context(), raw, Owner::Device),
             max_bytes: None,
         })
     }
@@ -153,35 +145,53 @@ impl Gpu {
         unsafe {
             call!(cuDeviceSetMemPool(
                 self.inner.context().device,
-                pool.raw.raw()
+                pool.handle.raw()
             ))
         }
     }
 }
 
 impl MemoryPool {
+    /// Lets another device use the pool's memory: what was allocated from it, and what will be. Kernels, copies and fills in streams of `peer` take
+    /// such buffers by [`PeerAccess::view`] and [`PeerAccess::view_mut`]. Peer access by [`Gpu::allow_peer`] is another thing.
+    ///
+    /// The pool stays until the access has been given up.
+    ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let buffer = one.stream()?.upload(&[1, 2, 3])?;
+    /// let access = one.default_pool()?.allow_peer(&other)?;
+    /// assert_eq!(other.stream()?.download(&access.view(&buffer)?)?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `peer` is the pool's own device, or the devices cannot reach each other.
+    // covers: POOL-27, POOL-X12
+    pub fn allow_peer(&self, peer: &Gpu) -> Result<PeerAccess> {
+        let memory = ReachedMemory::Pool(self.handle.clone());
+        PeerAccess::grant("cuMemPoolSetAccess", &self.gpu, &peer.inner, memory)
+    }
+
     /// The driver's handle (`CUmemoryPool`), for calls of libraries that take one. It is valid as long as the object, or, for the
     /// default pool, as the device.
     pub fn as_raw(&self) -> *mut core::ffi::c_void {
-        self.raw.raw().cast()
-    }
-}
-
-impl Drop for MemoryPool {
-    fn drop(&mut self) {
-        if self.owner == Owner::Device {
-            return;
-        }
-        let raw = self.raw;
-        self.gpu.call_driver_later(move |gpu| {
-            // SAFETY: this object owned the pool and is gone; what is allocated from it stays good until it is freed.
-            gpu.report_drop(unsafe { call!(cuMemPoolDestroy(raw.raw())) });
-        });
+        self.handle.raw().cast()
     }
 }
 
 impl std::fmt::Debug for MemoryPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MemoryPool({:?}, {:?})", self.raw.raw(), self.owner)
+        write!(
+            f,
+            "MemoryPool({:?}, {:?})",
+            self.handle.raw(),
+            self.handle.owner
+        )
     }
 }

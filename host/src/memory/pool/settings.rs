@@ -103,7 +103,7 @@ impl MemoryPool {
     pub fn trim_to(&self, bytes: usize) -> Result<()> {
         self.gpu.bind()?;
         // SAFETY: the pool is alive, `self` owns it or the device does; the driver gives back unused memory only.
-        unsafe { call!(cuMemPoolTrimTo(self.raw.raw(), bytes)) }
+        unsafe { call!(cuMemPoolTrimTo(self.handle.raw(), bytes)) }
     }
 
     /// When freed memory serves other streams.
@@ -140,7 +140,7 @@ impl MemoryPool {
         // machine; the pool is alive, `self` owns it or the device does.
         unsafe {
             call!(cuMemPoolGetAttribute(
-                self.raw.raw(),
+                self.handle.raw(),
                 key,
                 (&raw mut value).cast()
             ))
@@ -156,7 +156,7 @@ impl MemoryPool {
         // little-endian machine; the pool is alive, `self` owns it or the device does.
         unsafe {
             call!(cuMemPoolSetAttribute(
-                self.raw.raw(),
+                self.handle.raw(),
                 key,
                 (&raw mut value).cast()
             ))

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::MemoryPool;
+use super::handle::{access_of, set_access};
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, Result};
@@ -120,7 +121,7 @@ impl MemoryPool {
             exported(|place| {
                 call!(cuMemPoolExportToShareableHandle(
                     place,
-                    self.raw.raw(),
+                    self.handle.raw(),
                     DESCRIPTOR,
                     0
                 ))
@@ -170,24 +171,16 @@ impl ImportedPool {
     // covers: POOL-32
     fn reach(&self) -> Result<()> {
         type Access = raw::CUmemAccess_flags;
-        let mut location = raw::CUmemLocation {
-            type_: raw::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            ..Default::default()
-        };
-        location.__bindgen_anon_1.id = self.gpu.context().device;
-        let mut has = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
-        // SAFETY: the driver writes the flags and reads the location, which outlive the call; `self` owns the pool.
-        let told = unsafe { call!(cuMemPoolGetAccess(&mut has, self.raw.raw(), &mut location)) };
+        let device = self.gpu.context().device;
+        // SAFETY: `self` owns the pool.
+        let told = unsafe { access_of(self.raw.raw(), device) };
         // A driver that does not tell has given the access that it gives.
-        if told.is_err() || has != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
+        if told.map_or(true, |has| has != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE) {
             return Ok(());
         }
-        let wish = raw::CUmemAccessDesc {
-            location,
-            flags: Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
-        // SAFETY: the driver reads one wish, which outlives the call; `self` owns the pool.
-        unsafe { call!(cuMemPoolSetAccess(self.raw.raw(), &wish, 1)) }.map_err(|error| {
+        let wish = Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        // SAFETY: `self` owns the pool.
+        unsafe { set_access(self.raw.raw(), device, wish) }.map_err(|error| {
             error.while_doing(|| "a memory pool of a device that this one does not reach".into())
         })
     }

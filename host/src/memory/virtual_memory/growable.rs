@@ -12,6 +12,7 @@ use crate::error::{Busy, Code, Error, LimitError, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::check_same_device;
 use crate::memory::allocation::Allocation;
+use crate::memory::peer_access::PeerAccess;
 use crate::memory::size::bytes_of;
 use crate::memory::whole_buffer::whole_buffer;
 use crate::order::access::{Access, AccessKind};
@@ -146,6 +147,29 @@ impl<T: Pod> GrowableBuffer<T> {
             MappingAccess::ReadWrite,
         )
         // The mapping keeps the memory.
+    }
+
+    /// Lets another device use the buffer, as it is and as it grows: kernels, copies and fills in streams of `peer` take it by
+    /// [`PeerAccess::view`] and [`PeerAccess::view_mut`].
+    ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let mut log = one.growable::<u32>(1 << 20)?;
+    /// let access = log.allow_peer(&other)?;
+    /// one.stream()?.extend(&mut log, &[1, 2, 3])?;
+    /// other.stream()?.fill(&mut access.view_mut(&mut log)?, 7)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `peer` is the buffer's own device, or the devices cannot reach each other.
+    pub fn allow_peer(&self, peer: &Gpu) -> Result<PeerAccess> {
+        PeerAccess::to_mapping(&self.gpu.inner, &peer.inner, self.allocation.as_ref())
     }
 
     /// Forgets the elements from `len` on. Their memory stays until [`shrink_to_fit`](Self::shrink_to_fit).

@@ -14,6 +14,7 @@ use crate::gpu::open_device::{DeviceState, OpenDevice};
 use crate::memory::allocation::Allocation;
 use crate::memory::buffer::DeviceBuffer;
 use crate::memory::descriptor::{DESCRIPTOR, exported, handle_type, in_place_of_pointer};
+use crate::memory::peer_access::PeerAccess;
 use crate::memory::size::bytes_of;
 use crate::trace::work::Work;
 
@@ -289,6 +290,43 @@ impl PhysicalMemory {
         let len = self.bytes.checked_div(size_of::<T>()).unwrap_or(0);
         bytes_of::<T>("cuMemMap", len)?;
         Ok(DeviceBuffer::of_allocation(allocation, len))
+    }
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// Lets another device use a buffer that [`PhysicalMemory::map`] has made, by [`PeerAccess::view`] and [`PeerAccess::view_mut`], as far as its
+    /// own device may. Other mappings of the memory are not concerned.
+    ///
+    /// ```no_run
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::{MappingAccess, PhysicalOptions};
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (one, other) = (Gpu::open(DeviceChoice::Cuda(0))?, Gpu::open(DeviceChoice::Cuda(1))?);
+    /// let memory = one.physical_memory(1 << 20, PhysicalOptions::default())?;
+    /// // SAFETY: it is the only mapping, and nothing is read before it is written.
+    /// let mut words = unsafe { memory.map::<u32>(MappingAccess::ReadWrite)? };
+    /// let access = words.allow_peer(&other)?;
+    /// other.stream()?.fill(&mut access.view_mut(&mut words)?, 1)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The buffer comes from a pool ([`MemoryPool::allow_peer`](crate::MemoryPool::allow_peer)) or is other memory than that; `peer` is its own
+    /// device, or the devices cannot reach each other.
+    // covers: VMM-09
+    pub fn allow_peer(&self, peer: &Gpu) -> Result<PeerAccess> {
+        let Some(allocation) = &self.allocation else {
+            return Err(Error::misuse(
+                "cuMemSetAccess",
+                Code::INVALID_VALUE,
+                "the buffer is empty: it has no memory",
+                "pass it as it is, for any device",
+            ));
+        };
+        PeerAccess::to_mapping(&allocation.gpu, &peer.inner, Some(allocation))
     }
 }
 

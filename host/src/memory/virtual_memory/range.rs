@@ -18,16 +18,24 @@ use crate::sync::lock;
 pub(crate) struct AddressRange {
     pub(crate) base: u64,
     pub(crate) bytes: usize,
-    /// What is mapped, in the order of its addresses, without gaps from the start.
-    chunks: Mutex<Vec<Chunk>>,
+    mapped: Mutex<Mapped>,
     /// Whether the device may only load from some of it.
     is_read_only: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Mapped {
+    /// What is mapped, in the order of its addresses, without gaps from the start.
+    chunks: Vec<Chunk>,
+    /// The devices besides the memory's own that access what is mapped, and what will be.
+    peers: Vec<raw::CUdevice>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     start: u64,
     bytes: usize,
+    access: MappingAccess,
 }
 
 impl AddressRange {
@@ -46,7 +54,7 @@ impl AddressRange {
         Ok(AddressRange {
             base,
             bytes,
-            chunks: Mutex::default(),
+            mapped: Mutex::default(),
             is_read_only: AtomicBool::new(false),
         })
     }
@@ -58,10 +66,14 @@ impl AddressRange {
 
     /// Bytes that are mapped.
     pub(crate) fn mapped(&self) -> usize {
-        lock(&self.chunks).iter().map(|chunk| chunk.bytes).sum()
+        lock(&self.mapped)
+            .chunks
+            .iter()
+            .map(|chunk| chunk.bytes)
+            .sum()
     }
 
-    /// Maps all of an allocation behind what is mapped, and lets the device access it.
+    /// Maps all of an allocation behind what is mapped, and lets the device access it, and those that were let access the rest.
     ///
     /// # Errors
     ///
@@ -74,7 +86,7 @@ impl AddressRange {
         access: MappingAccess,
     ) -> Result<()> {
         gpu.bind()?;
-        let mut chunks = lock(&self.chunks);
+        let Mapped { chunks, peers } = &mut *lock(&self.mapped);
         let start = chunks
             .last()
             .map_or(self.base, |last| last.start + last.bytes as u64);
@@ -86,13 +98,14 @@ impl AddressRange {
                 )
             })
         })?;
-        let chunk = Chunk { start, bytes };
-        let device = raw::CUmemAccessDesc {
-            location: device_location(gpu.context().device),
-            flags: access.flags(),
+        let chunk = Chunk {
+            start,
+            bytes,
+            access,
         };
-        // SAFETY: the chunk was mapped above, and the driver reads one description from `device`, which outlives the call.
-        let granted = unsafe { call!(cuMemSetAccess(start, bytes, &device, 1)) };
+        let own = gpu.context().device;
+        let devices: Vec<_> = peers.iter().copied().chain([own]).collect();
+        let granted = chunk.set_access(&devices, access.flags());
         if let Err(error) = granted {
             gpu.report_drop(chunk.unmap());
             return Err(error);
@@ -107,7 +120,7 @@ impl AddressRange {
     /// Unmaps all chunks from the one that begins at or behind byte `keep` on. Nothing uses them.
     pub(crate) fn unmap_from(&self, gpu: &DeviceState, keep: usize) -> Result<()> {
         gpu.bind()?;
-        let mut chunks = lock(&self.chunks);
+        let chunks = &mut lock(&self.mapped).chunks;
         while let Some(last) = chunks.pop_if(|last| last.start >= self.base + keep as u64) {
             if let Err(error) = last.unmap() {
                 chunks.push(last);
@@ -117,9 +130,34 @@ impl AddressRange {
         Ok(())
     }
 
+    /// Lets another device access what is mapped, and what will be, as the memory's own does.
+    ///
+    /// # Errors
+    ///
+    /// The driver refuses, and nothing has changed.
+    pub(crate) fn allow(&self, peer: raw::CUdevice) -> Result<()> {
+        let Mapped { chunks, peers } = &mut *lock(&self.mapped);
+        for (done, chunk) in chunks.iter().enumerate() {
+            if let Err(error) = chunk.set_access(&[peer], chunk.access.flags()) {
+                // What fails again leaves the device with an access that nobody uses.
+                let _ = forbid(&chunks[..done], peer);
+                return Err(error);
+            }
+        }
+        peers.push(peer);
+        Ok(())
+    }
+
+    /// Takes that back. The device does not access the memory any more.
+    pub(crate) fn forbid(&self, peer: raw::CUdevice) -> Result<()> {
+        let Mapped { chunks, peers } = &mut *lock(&self.mapped);
+        peers.retain(|&known| known != peer);
+        forbid(chunks, peer)
+    }
+
     /// Unmaps everything and gives the addresses back.
     fn release(&self) -> Result<()> {
-        for chunk in lock(&self.chunks).drain(..) {
+        for chunk in lock(&self.mapped).chunks.drain(..) {
             chunk.unmap()?;
         }
         // SAFETY: `reserve` reserved the addresses, into which nothing is mapped any more; nothing uses them by the contract of `free`.
@@ -127,7 +165,32 @@ impl AddressRange {
     }
 }
 
+/// Takes a device's access to these chunks back.
+fn forbid(chunks: &[Chunk], device: raw::CUdevice) -> Result<()> {
+    let none = raw::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    let mut chunks = chunks.iter();
+    chunks.try_for_each(|chunk| chunk.set_access(&[device], none))
+}
+
 impl Chunk {
+    /// Sets what these devices may do with the chunk.
+    fn set_access(&self, devices: &[raw::CUdevice], flags: raw::CUmemAccess_flags) -> Result<()> {
+        let describe = |&device: &raw::CUdevice| raw::CUmemAccessDesc {
+            location: device_location(device),
+            flags,
+        };
+        let descriptions: Vec<_> = devices.iter().map(describe).collect();
+        // SAFETY: the chunk is mapped, and the driver reads as many descriptions, which outlive the call.
+        unsafe {
+            call!(cuMemSetAccess(
+                self.start,
+                self.bytes,
+                descriptions.as_ptr(),
+                descriptions.len()
+            ))
+        }
+    }
+
     fn unmap(self) -> Result<()> {
         // SAFETY: `append` mapped exactly this, and the callers say that nothing uses it.
         unsafe { call!(cuMemUnmap(self.start, self.bytes)) }
