@@ -112,7 +112,7 @@ pub(crate) fn of_outer_builds() -> impl Iterator<Item = OsString> {
 
 fn is_of_outer_builds(name: &str) -> bool {
     let begins_with = |prefix: &&str| name.starts_with(prefix);
-    OF_OUTER_BUILDS.contains(&name) || PREFIXES_OF_OUTER_BUILDS.iter().any(|p| begins_with(p))
+    OF_OUTER_BUILDS.contains(&name) || PREFIXES_OF_OUTER_BUILDS.iter().any(begins_with)
 }
 
 fn set(name: &str) -> Option<OsString> {
