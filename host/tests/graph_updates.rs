@@ -166,11 +166,14 @@ fn nodes_of_other_graphs_are_refused_by_name() -> Result<()> {
     std::mem::swap(&mut graph, &mut other);
     let mut ready = other.instantiate()?;
     let mut second = graph.instantiate()?;
-    for foreign in [foreign, inside.expect("a node")] {
+    for (foreign, why) in [
+        (foreign, "another graph"),
+        (inside.expect("a node"), "stands in a body of"),
+    ] {
         let error = set_add(&mut ready, foreign, &add, &mut a, 5).unwrap_err();
-        assert!(error.to_string().contains("another graph"), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
         let error = ready.set_enabled(foreign, false).unwrap_err();
-        assert!(error.to_string().contains("another graph"), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
     }
     std::mem::swap(&mut ready, &mut second);
     drop((graph, other));

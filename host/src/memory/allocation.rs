@@ -12,7 +12,7 @@ use super::host_block::{HostBlock, HostMapping};
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::handle::Handle;
-use crate::driver_call::{call, check};
+use crate::driver_call::{self, call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -72,6 +72,42 @@ impl Allocation {
         pool: Option<Handle<raw::CUmemoryPool>>,
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
+        let base = Allocation::enqueue(stream, pool, bytes)?;
+        Ok(Allocation::pooled(stream, base, bytes))
+    }
+
+    /// Memory of the graph that the stream's capture makes, usable in the capture from here on: each launch has it anew. Uninitialised. Of the pool it has
+    /// the properties alone.
+    // covers: GMEM-06
+    pub(crate) fn in_capture(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>> {
+        let gpu = &stream.gpu;
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        let capture = gpu.order().capture_of(&guard, &stream.handle);
+        let capture = capture.ok_or_else(|| {
+            driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
+        })?;
+        let base = Allocation::enqueue(stream, pool, bytes)?;
+        let allocation = Allocation::of_graph(gpu, base, bytes, capture.number());
+        capture.order_use(
+            &guard,
+            allocation.clone(),
+            &stream.handle,
+            Access::EVERYTHING,
+        )?;
+        Ok(allocation)
+    }
+
+    /// Enqueues an allocation; where it will be.
+    fn enqueue(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<u64> {
         let gpu = &stream.gpu;
         gpu.limits().require_pools()?;
         let mut base = 0;
@@ -94,7 +130,7 @@ impl Allocation {
             },
         )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
-        Ok(Allocation::pooled(stream, base, bytes))
+        Ok(base)
     }
 
     /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
@@ -369,10 +405,14 @@ impl Allocation {
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
+        let capture = self.gpu.order().capture_of(guard, stream);
         if let Some(memory) = self.graph_memory() {
-            return Err(memory.refuse_stream());
+            match &capture {
+                Some(capture) => memory.check_node_of(capture.number())?,
+                None => return Err(memory.refuse_stream()),
+            }
         }
-        match self.gpu.order().capture_of(guard, stream) {
+        match capture {
             Some(capture) => capture.order_use(guard, self.clone(), stream, access),
             None => self.order_use(guard, stream, launch, access, scope),
         }

@@ -141,13 +141,12 @@ impl std::fmt::Debug for CopyBatch<'_> {
 
 impl Stream {
     /// Starts all copies of the batch, after this stream's earlier work and before its later, and returns. A driver older than CUDA 12.8 gets them
-    /// one by one, as do the default streams.
+    /// one by one, as do the default streams and captures, which take no batches.
     ///
     /// # Errors
     ///
-    /// Memory is of another device than the stream, the stream is being captured, or something went wrong on the device before.
+    /// Memory is of another device than the stream, or something went wrong on the device before.
     pub fn copy_batch(&self, batch: CopyBatch<'_>) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         let copies = batch.copies;
         if copies.is_empty() {
             return Ok(());
@@ -177,7 +176,7 @@ impl Stream {
         let is_default = stream.is_null()
             || stream == raw::CU_STREAM_LEGACY
             || stream == raw::CU_STREAM_PER_THREAD;
-        if !is_default {
+        if !is_default && !self.handle.is_captured() {
             let mut targets: Vec<u64> = copies.iter().map(|copy| copy.target).collect();
             let mut sources: Vec<u64> = copies.iter().map(|copy| copy.source).collect();
             let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.to.bytes).collect();

@@ -333,7 +333,11 @@ impl Stream {
             ));
         }
         allocation.check_gpu(CALL, self)?;
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "no node of a graph moves unified memory",
+            "prefetch in the stream that launches the graph, before the launch",
+        )?;
         let named = Named::of(to, &allocation.gpu)?;
         allocation.gpu.bind()?;
         let guard = allocation.gpu.lock_order();

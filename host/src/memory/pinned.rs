@@ -88,6 +88,15 @@ impl Gpu {
     }
 }
 
+impl<T: Pod> PinnedBuffer<T> {
+    /// With a copy of `data`.
+    pub(crate) fn copy_of(gpu: &Gpu, data: &[T]) -> Result<PinnedBuffer<T>> {
+        let mut copy = gpu.pinned(data.len())?;
+        copy.host_mut()?.copy_from_slice(data);
+        Ok(copy)
+    }
+}
+
 /// The host's side of the three kinds.
 macro_rules! host_side {
     ($name:ident, $what:literal) => {

@@ -42,9 +42,15 @@ pub(crate) struct ModuleVariables {
 #[derive(Default)]
 struct Uses {
     /// Where kernels that use the variables were enqueued since the host's last access. A stream that is gone was idle.
-    streams: Vec<Weak<StreamHandle>>,
+    streams: Vec<UsingStream>,
     /// The host's last access, if it may still be under way.
     last_access: Option<Arc<RecordedEvent>>,
+}
+
+/// A stream in which kernels use the variables.
+struct UsingStream {
+    handle: Weak<StreamHandle>,
+    number: u64,
 }
 
 impl ModuleVariables {
@@ -81,20 +87,21 @@ impl ModuleVariables {
         if !uses
             .streams
             .iter()
-            .any(|known| known.as_ptr() == Arc::as_ptr(stream))
+            .any(|known| known.number == stream.number())
         {
-            uses.streams.retain(|known| known.strong_count() > 0);
-            uses.streams.push(Arc::downgrade(stream));
+            uses.streams.retain(|known| known.handle.strong_count() > 0);
+            uses.streams.push(UsingStream {
+                handle: Arc::downgrade(stream),
+                number: stream.number(),
+            });
             self.let_pass(&uses.streams);
         }
         Ok(())
     }
 
     /// Sets which streams take the fast path. A launch that looks meanwhile may take the slow one, which is always right.
-    fn let_pass(&self, streams: &[Weak<StreamHandle>]) {
-        let numbers = streams
-            .iter()
-            .filter_map(|stream| Some(stream.upgrade()?.number()));
+    fn let_pass(&self, streams: &[UsingStream]) {
+        let numbers = streams.iter().map(|stream| stream.number);
         for (fast, number) in self.fast.iter().zip(numbers.chain(std::iter::repeat(0))) {
             fast.store(number, Ordering::Release);
         }
@@ -107,11 +114,15 @@ impl ModuleVariables {
         gpu: &OpenDevice,
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<Arc<RecordedEvent>> {
+        // Given up after the locks: with its last owner a stream of another library gives up its keeper, which may call this crate.
+        let streams: Vec<Arc<StreamHandle>>;
         let _no_launch = write(&self.launching);
         let guard = gpu.lock_order();
         let mut uses = lock(&self.uses);
         let mut reach = Reach::default();
-        for stream in uses.streams.iter().filter_map(Weak::upgrade) {
+        let known = uses.streams.iter();
+        streams = known.filter_map(|known| known.handle.upgrade()).collect();
+        for stream in &streams {
             // Before the event is recorded by which the service stream follows: what others enqueue meanwhile is not among it.
             reach.merge(&stream.timeline().end());
             stream.hold_back(&guard, gpu.service_stream())?;

@@ -82,7 +82,7 @@ pub struct Array<T: Texel, D: ArrayExtents> {
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
     /// Of undefined contents.
     fn raw(stream: &Stream, extents: D, for_surfaces: bool) -> Result<Array<T, D>> {
-        stream.handle.refuse_capture(block::CALL)?;
+        stream.handle.refuse_capture(block::CALL, "an array is allocated at once, and would have no contents before the graph is launched", "make the array before the capture; inside, `upload_array` and `copy_array` write it at each launch")?;
         let gpu = &stream.gpu;
         let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, block::CALL)?;
         let (block, texels) = ArrayBlock::new(gpu, descriptor, bytes_of::<T, D>(extents))?;

@@ -61,9 +61,12 @@ impl Stream {
 
     /// A buffer of zeros.
     ///
+    /// In a stream that is being captured it is memory of the graph, as [`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed) makes it, for the rest of the
+    /// capture and the nodes of that graph: see [`Stream::capture`].
+    ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().zeroed(len)
     }
@@ -72,7 +75,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().filled(len, value)
     }
@@ -81,7 +84,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured; or something went wrong on the device before.
+    /// The device's memory is exhausted, or something went wrong on the device before.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().upload(data)
     }
@@ -90,7 +93,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     ///
     /// # Safety
     ///
@@ -107,9 +110,13 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        let buffer = self.raw(len)?;
+        let mut buffer = self.raw(len)?;
+        if self.stream.handle.is_captured() {
+            self.stream.fill(&mut buffer, T::zeroed())?;
+            return Ok(buffer);
+        }
         let view = buffer.raw_view();
         if view.bytes > 0 {
             self.stream.gpu.traced(
@@ -133,7 +140,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(len)?;
         self.stream.fill(&mut buffer, value)?;
@@ -144,8 +151,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured; or something went wrong on the device
-    /// before.
+    /// The pool's limit or the device's memory is exhausted, or something went wrong on the device before.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(data.len())?;
         self.stream.upload_into(data, &mut buffer)?;
@@ -156,7 +162,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     ///
     /// # Safety
     ///
