@@ -4,7 +4,7 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{Add, add, gpu, module};
+use common::{add, add_node, gpu, module, refusal};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{GraphBuilder, KernelNode, Node};
 
@@ -12,17 +12,6 @@ type CountDown = UntypedKernel<(Out<u32>, Value<u64>)>;
 
 fn count_down(module: &Module) -> CountDown {
     module.untyped_kernel("count_down").expect("count_down")
-}
-
-fn add_node(
-    graph: &mut GraphBuilder,
-    add: &Add,
-    buffer: &mut DeviceBuffer<u32>,
-    value: u32,
-) -> KernelNode {
-    let grid = Grid::cover(buffer.len(), 128);
-    // SAFETY: the entry takes a slice and a number, and writes only the slice.
-    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
 }
 
 /// Adds a kernel that counts a word down and sets the condition to it.
@@ -34,13 +23,6 @@ fn count_node(
 ) -> KernelNode {
     // SAFETY: the entry writes one word and sets the condition.
     unsafe { graph.kernel_untyped(kernel, Grid::new(1, 1), (left, condition)) }.expect("a node")
-}
-
-fn refusal<T>(result: Result<T>) -> String {
-    match result {
-        Ok(_) => panic!("it was accepted"),
-        Err(error) => error.to_string(),
-    }
 }
 
 /// The node that the graph has one of.

@@ -5,28 +5,9 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Add, add, gpu, launch_add, module, panicking};
+use common::{Add, add, add_node, gpu, launch_add, module, panicking, refusal};
 use warpsmith_host::prelude::*;
-use warpsmith_host::{CopyBatch, Extent1, GraphBuilder, KernelNode, LaunchOptions, Location};
-
-fn add_node(
-    graph: &mut GraphBuilder,
-    add: &Add,
-    buffer: &mut DeviceBuffer<u32>,
-    value: u32,
-) -> KernelNode {
-    let grid = Grid::cover(buffer.len(), 128);
-    // SAFETY: the entry takes a slice and a number, and writes only the slice.
-    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
-}
-
-/// The error's text, hint and all.
-fn refusal<T>(result: Result<T>) -> String {
-    match result {
-        Ok(_) => panic!("it was accepted"),
-        Err(error) => error.to_string(),
-    }
-}
+use warpsmith_host::{CopyBatch, Extent1, LaunchOptions, Location};
 
 /// What a library does that knows nothing of captures.
 fn sums(stream: &Stream, add: &Add, result: &mut DeviceBuffer<u32>) -> Result<()> {
@@ -471,6 +452,37 @@ fn each_refusal_names_the_call_and_the_way_out() -> Result<()> {
     // None of that has broken the capture.
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(stream.download_array(&line)?, [3; 4]);
+    Ok(())
+}
+
+// covers: GRAPH-13
+#[test]
+fn edges_of_a_capture_count_among_those_by_hand() -> Result<()> {
+    let gpu = gpu();
+    let (mut stream, mut side) = (gpu.stream()?, gpu.stream()?);
+    let (mut a, mut b) = (stream.zeroed::<u32>(4)?, stream.zeroed::<u32>(4)?);
+    let mut graph = stream.capture(|capture| {
+        let side = capture.fork(&mut side)?;
+        capture.fill(&mut a, 1)?;
+        capture.copy(&a, &mut b)?;
+        capture.fill(&mut a.slice_mut(..2), 2)?;
+        side.fill(&mut b.slice_mut(2..), 3)
+    })?;
+    let captured = graph.edges()?;
+    let (first, second) = (captured[0].from, captured[0].to);
+    // It comes after all of it, by edges from the last ones.
+    let later = graph.fill(&mut b.slice_mut(..1), 4)?;
+    let of_later = graph.edges()?.len() - captured.len();
+    assert!((1..4).contains(&of_later), "{of_later}");
+    let text = refusal(graph.depend(first, second));
+    assert!(text.contains("already"), "{text}");
+    for node in [first, second] {
+        let text = refusal(graph.depend(later, node));
+        assert!(text.contains("would close a circle"), "{text}");
+    }
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(stream.download(&a)?, [2, 2, 1, 1]);
+    assert_eq!(stream.download(&b)?, [4, 1, 3, 3]);
     Ok(())
 }
 

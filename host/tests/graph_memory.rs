@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gate, add, gpu, module};
+use common::{Gate, add, gpu, module, refusal};
 use warpsmith_host::prelude::*;
 
 const WORDS: usize = 1 << 20;
@@ -100,13 +100,6 @@ fn freed_memory_serves_later_allocations() -> Result<()> {
     }
     assert_eq!(stream.download(&result.slice(..3))?, [2, 11, 11]);
     Ok(())
-}
-
-fn refusal<T>(result: Result<T>) -> String {
-    match result {
-        Ok(_) => panic!("it was accepted"),
-        Err(error) => error.to_string(),
-    }
 }
 
 // covers: GMEM-04, GMEM-07, GMEM-08

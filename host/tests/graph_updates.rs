@@ -6,20 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::panicking;
-use common::{Add, add, gpu, launch_add, module};
+use common::{Add, add, add_node, gpu, launch_add, module};
+use warpsmith_host::KernelNode;
 use warpsmith_host::prelude::*;
-use warpsmith_host::{GraphBuilder, KernelNode};
-
-fn add_node(
-    graph: &mut GraphBuilder,
-    add: &Add,
-    buffer: &mut DeviceBuffer<u32>,
-    value: u32,
-) -> KernelNode {
-    let grid = Grid::cover(buffer.len(), 128);
-    // SAFETY: the entry takes a slice and a number, and writes only the slice.
-    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
-}
 
 fn set_add(
     exec: &mut GraphExec,

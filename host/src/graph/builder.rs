@@ -1,6 +1,6 @@
 //! What nodes are added to, a graph or the body of a conditional node; their edges; nodes without memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -148,14 +148,20 @@ impl<'body> GraphBuilder<'body> {
     pub(crate) fn follow_captured_nodes(&mut self, contents: Contents) -> Result<()> {
         self.captured_memory.clone_from(&contents.memory);
         self.contents = contents;
-        self.before_all = self
-            .raw_nodes()?
-            .into_iter()
-            .map(|node| Node::new(node, self.number))
-            .collect();
+        // What comes after the last ones comes after all. After a kernel that begins early it need not come after what is before that.
+        let mut followed = HashSet::new();
         for edge in self.raw_edges()? {
             self.followers.add(edge.from, edge.to);
+            if edge.kind == EdgeKind::Full {
+                followed.insert(edge.from);
+            }
         }
+        let nodes = self.raw_nodes()?.into_iter();
+        let mut last = nodes
+            .map(|node| Node::new(node, self.number))
+            .collect::<Vec<_>>();
+        last.retain(|node| !followed.contains(node));
+        self.before_all = last;
         Ok(())
     }
 

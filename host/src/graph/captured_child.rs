@@ -159,7 +159,7 @@ pub(super) fn refuse_changed(why: &str) -> Error {
         "cuGraphLaunch",
         Code::STREAM_CAPTURE_UNSUPPORTED,
         format!(
-            "the stream is being captured, where a launch becomes a copy of the graph that this executable graph was made of or last updated to, and {why}"
+            "the stream is being captured, where a launch becomes a copy of the graph that this was made of or last updated to, and {why}"
         ),
         "add a graph that is as you want it: `capture.child(stream, &graph)`; or launch it outside of the capture",
     )

@@ -91,7 +91,13 @@ impl Allocation {
         let capture = capture.ok_or_else(|| {
             driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
         })?;
-        let base = Allocation::enqueue(stream, pool, bytes)?;
+        let base = Allocation::enqueue(stream, pool, bytes).map_err(|error| match pool {
+            Some(_) if error.code() == Some(Code::NOT_SUPPORTED) => error.and_doing(|| {
+                "in a capture: a graph has no memory of a pool that other processes may open, use another pool there"
+                    .into()
+            }),
+            _ => error,
+        })?;
         let allocation = Allocation::of_graph(gpu, base, bytes, capture.number());
         capture.order_use(
             &guard,

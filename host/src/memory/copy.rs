@@ -80,7 +80,11 @@ impl Stream {
         data: &mut [S::Item],
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        self.handle.refuse_capture(CALL, "the host would have to wait for the data", "copy to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph")?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the data",
+            "copy to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         let from = from.raw_view();
         if from.len != data.len() {
             return Err(length_mismatch(CALL, from.len, data.len()));

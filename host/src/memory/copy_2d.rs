@@ -112,7 +112,11 @@ impl Stream {
         data: &mut [T],
         stride: usize,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL, "the host would have to wait for the rows", "copy to page-locked memory (`copy_matrix_to_host`), which each launch writes, or download after launching the graph")?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the rows",
+            "copy to page-locked memory (`copy_matrix_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         Shape::new(data.len(), from.rows(), from.columns(), stride)?;
         let view = from.elements.view();
         let to = Rows::on_host(data.as_mut_ptr(), stride);

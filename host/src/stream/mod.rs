@@ -182,7 +182,11 @@ impl Stream {
     /// and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33, ERROR-02
     pub fn synchronize(&self) -> Result<()> {
-        self.handle.refuse_capture("cuStreamSynchronize", "nothing runs that could be waited for", "wait after launching the graph: `graph.instantiate()?.launch(&stream)?`, then `stream.synchronize()`")?;
+        self.handle.refuse_capture(
+            "cuStreamSynchronize",
+            "nothing runs that could be waited for",
+            "wait after launching the graph: `graph.instantiate()?.launch(&stream)?`, then `stream.synchronize()`",
+        )?;
         self.timed().synchronize()
     }
 

@@ -285,7 +285,11 @@ impl Stream {
         data: &mut [T],
         region: Region,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL, "the host would have to wait for the texels", "copy to a buffer (`copy_from_array`) and from there to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph")?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the texels",
+            "copy to a buffer (`copy_from_array`) and from there to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         if data.len() != region.texels {
             return Err(length_mismatch(CALL, region.texels, data.len()));
         }

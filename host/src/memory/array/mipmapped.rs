@@ -9,7 +9,7 @@ use warpsmith_driver::raw;
 use super::block::ArrayBlock;
 use super::extents::{self, LevelExtents};
 use super::texel::Texel;
-use super::{Array, bytes_of};
+use super::{Array, bytes_of, refuse_capture};
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
@@ -70,7 +70,7 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         level_count: usize,
         for_surfaces: bool,
     ) -> Result<MipmappedArray<T, D>> {
-        stream.handle.refuse_capture(CALL, "an array is allocated at once, and would have no contents before the graph is launched", "make the array before the capture; inside, copies write its levels at each launch")?;
+        refuse_capture(stream, CALL)?;
         let gpu = &stream.gpu;
         let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, CALL)?;
         let most = extents::most_levels(extents);

@@ -97,7 +97,8 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
+    /// launch of the graph.
     // covers: POOL-02
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         // SAFETY: the caller promises what is asked for.
@@ -166,7 +167,8 @@ impl PoolAllocator<'_> {
     ///
     /// # Safety
     ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
+    /// launch of the graph.
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.raw(len)
     }
