@@ -62,9 +62,7 @@ impl GraphBuilder<'_> {
         data: &[T],
         to: &mut D,
     ) -> Result<CopyNode> {
-        let mut pinned = Gpu::from(&self.gpu).pinned(data.len())?;
-        pinned.host_mut()?.copy_from_slice(data);
-        self.copy_from_host(&pinned, to)
+        self.copy_from_host(&PinnedBuffer::copy_of(&Gpu::from(&self.gpu), data)?, to)
     }
 
     /// Adds a copy of a matrix to another one of as many rows and columns; the strides may differ.

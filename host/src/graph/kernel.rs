@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
-use super::builder::GraphBuilder;
+use super::builder::{GraphBuilder, LACKS_EDGE};
 use super::contents::RecordedKernel;
 use super::edge::EdgeKind;
 use super::handle::KernelNode;
@@ -226,6 +226,7 @@ impl GraphBuilder<'_> {
         let (before, after) = (before.into(), after.into());
         self.check_own(&[before, after])?;
         self.gpu.bind()?;
+        self.followers.check_new_edge(before, after)?;
         self.add_edge(before, after, EdgeKind::Started)
     }
 
@@ -271,6 +272,9 @@ impl GraphBuilder<'_> {
         self.keep_with(node, |contents| {
             let graphs = packer.graphs().iter();
             graphs.for_each(|passed| contents.keep_launchable(passed.graph));
+            contents
+                .passed_conditions
+                .extend_from_slice(packer.passed_conditions());
             contents.launches.push(RecordedKernel {
                 node: Some(node),
                 launch: recorded.clone(),
@@ -279,7 +283,7 @@ impl GraphBuilder<'_> {
         if let Some(trigger) = early {
             for &before in &open {
                 self.add_edge(before, node, EdgeKind::Programmatic(trigger))
-                    .inspect_err(|_| self.is_broken = true)?;
+                    .inspect_err(|_| self.break_at(node, LACKS_EDGE))?;
             }
             self.early.insert(node, open);
         }

@@ -12,7 +12,7 @@ use super::host_block::{HostBlock, HostMapping};
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::handle::Handle;
-use crate::driver_call::{call, check};
+use crate::driver_call::{self, call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -65,13 +65,57 @@ pub(crate) struct HostAllocation {
 
 impl Allocation {
     /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
-    // covers: POOL-02, POOL-09, POOL-12
     /// From a pool of the stream's device, or from its current one.
+    // covers: POOL-02, POOL-09, POOL-12
+    #[inline]
     pub(crate) fn in_stream(
         stream: &Stream,
         pool: Option<Handle<raw::CUmemoryPool>>,
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
+        let base = Allocation::enqueue(stream, pool, bytes)?;
+        Ok(Allocation::pooled(stream, base, bytes))
+    }
+
+    /// Memory of the graph that the stream's capture makes, usable in the capture from here on: each launch has it anew. Uninitialised. Of the pool it has
+    /// the properties alone.
+    // covers: GMEM-06
+    pub(crate) fn in_capture(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>> {
+        let gpu = &stream.gpu;
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        let capture = gpu.order().capture_of(&guard, &stream.handle);
+        let capture = capture.ok_or_else(|| {
+            driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
+        })?;
+        let base = Allocation::enqueue(stream, pool, bytes).map_err(|error| match pool {
+            Some(_) if error.code() == Some(Code::NOT_SUPPORTED) => error.and_doing(|| {
+                "in a capture: a graph has no memory of a pool that other processes may open, use another pool there"
+                    .into()
+            }),
+            _ => error,
+        })?;
+        let allocation = Allocation::of_graph(gpu, base, bytes, capture.number());
+        capture.order_use(
+            &guard,
+            allocation.clone(),
+            &stream.handle,
+            Access::EVERYTHING,
+        )?;
+        Ok(allocation)
+    }
+
+    /// Enqueues an allocation; where it will be.
+    #[inline]
+    fn enqueue(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<u64> {
         let gpu = &stream.gpu;
         gpu.limits().require_pools()?;
         let mut base = 0;
@@ -81,12 +125,12 @@ impl Allocation {
             Allocation::ask_driver(stream, pool, bytes, &mut base)
         };
         match allocated {
-            Ok(()) => Ok(Allocation::pooled(stream, base, bytes)),
+            Ok(()) => Ok(base),
             Err(error) => Err(error.while_doing(|| format!("{bytes} bytes"))),
         }
     }
 
-    /// The driver's part of [`in_stream`](Self::in_stream).
+    /// The driver's part of [`enqueue`](Self::enqueue).
     #[inline(always)]
     fn ask_driver(
         stream: &Stream,
@@ -396,10 +440,14 @@ impl Allocation {
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
+        let capture = self.gpu.order().capture_of(guard, stream);
         if let Some(memory) = self.graph_memory() {
-            return Err(memory.refuse_stream());
+            match &capture {
+                Some(capture) => memory.check_node_of(capture.number())?,
+                None => return Err(memory.refuse_stream()),
+            }
         }
-        match self.gpu.order().capture_of(guard, stream) {
+        match capture {
             Some(capture) => capture.order_use(guard, self.clone(), stream, access),
             None => self.order_use(guard, stream, launch, access, scope),
         }

@@ -284,14 +284,19 @@ impl StreamHandle {
 
     /// # Errors
     ///
-    /// The stream is being captured, when `call` cannot work.
-    pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
+    /// The stream is being captured, when `call` cannot work: `why` not, and what to do `instead`.
+    pub(crate) fn refuse_capture(
+        &self,
+        call: &'static str,
+        why: &str,
+        instead: &str,
+    ) -> Result<()> {
         if self.is_captured() {
             return Err(Error::misuse(
                 call,
                 Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured: nothing runs, so there is nothing to wait for or to copy to the host",
-                "do this before the capture, or after launching the captured graph",
+                format!("the stream is being captured: {why}"),
+                instead,
             ));
         }
         Ok(())

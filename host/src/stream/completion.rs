@@ -74,7 +74,11 @@ impl Stream {
     ///
     /// The stream is being captured, or something went wrong on the device before.
     pub fn completion(&self) -> Result<Completion<'_>> {
-        self.handle.refuse_capture("cuStreamAddCallback")?;
+        self.handle.refuse_capture(
+            "cuStreamAddCallback",
+            "nothing runs that could be awaited",
+            "await the stream after launching the graph in it",
+        )?;
         self.gpu.bind()?;
         let signal = Arc::<Signal>::default();
         let reach = self.handle.timeline().end();

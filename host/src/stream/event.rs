@@ -377,6 +377,11 @@ impl Event {
         self.state.timing == EventTiming::Enabled
     }
 
+    /// Whether other processes may have it.
+    pub(crate) fn is_interprocess(&self) -> bool {
+        self.state.timing == EventTiming::Interprocess
+    }
+
     pub(crate) fn gpu(&self) -> &Arc<OpenDevice> {
         &self.state.gpu
     }

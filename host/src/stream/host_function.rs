@@ -41,7 +41,11 @@ impl Stream {
     /// ([`GraphBuilder::host`](crate::GraphBuilder::host)).
     // covers: STREAM-15, GRAPH-05
     pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
-        self.handle.refuse_capture("cuLaunchHostFunc")?;
+        self.handle.refuse_capture(
+            "cuLaunchHostFunc",
+            "a node calls its function at each launch, and this one can be called once",
+            "use `capture.host(stream, function)`, which takes an `Fn`",
+        )?;
         self.gpu.bind()?;
         let launch = self.handle.timeline().next();
         let once = Box::new(Once {

@@ -60,7 +60,7 @@ fn the_host_uses_a_managed_static_in_place() -> Result<()> {
 #[test]
 fn while_a_kernel_may_use_it_the_host_is_kept_out() -> Result<()> {
     let gpu = gpu();
-    let (module, gates) = (gpu.load(PTX)?, common::module(&gpu));
+    let (module, gates) = (gpu.load(PTX)?, crate::common::module(&gpu));
     let mut total = module.managed::<u32>("total")?;
     let kernel: Count = module.untyped_kernel("count")?;
     let (stream, idle) = (gpu.stream()?, gpu.stream()?);
@@ -84,7 +84,7 @@ fn while_a_kernel_may_use_it_the_host_is_kept_out() -> Result<()> {
 #[test]
 fn while_the_host_has_it_open_kernels_of_the_module_are() -> Result<()> {
     let gpu = gpu();
-    let (module, others) = (gpu.load(PTX)?, common::module(&gpu));
+    let (module, others) = (gpu.load(PTX)?, crate::common::module(&gpu));
     let mut total = module.managed::<u32>("total")?;
     let kernel: Count = module.untyped_kernel("count")?;
     let stream = gpu.stream()?;
@@ -104,7 +104,7 @@ fn while_the_host_has_it_open_kernels_of_the_module_are() -> Result<()> {
     assert!(is_busy(ready.launch(&stream)));
     // What uses no variable of the module is.
     let mut y = stream.zeroed::<u32>(1)?;
-    common::launch_add(&stream, &common::add(&others), &mut y, 3);
+    crate::common::launch_add(&stream, &crate::common::add(&others), &mut y, 3);
     assert_eq!(stream.download(&y)?, [3]);
     drop(open);
     count(&stream, &kernel, &mut seen)?;
@@ -234,11 +234,11 @@ fn a_device_that_cannot_share_keeps_all_kernels_out() {
         if gpu.attribute(Attribute::CONCURRENT_MANAGED_ACCESS).unwrap() != 0 {
             return;
         }
-        let (module, others) = (gpu.load(PTX).unwrap(), common::module(&gpu));
+        let (module, others) = (gpu.load(PTX).unwrap(), crate::common::module(&gpu));
         let mut total = module.managed::<u32>("total").unwrap();
         let stream = gpu.stream().unwrap();
         let mut y = stream.zeroed::<u32>(1).unwrap();
-        let add = common::add(&others);
+        let add = crate::common::add(&others);
         let mut gate = Gate::new(&gpu, &others);
         gate.close(&stream);
         assert!(is_busy(total.host().map(drop)));
