@@ -31,7 +31,11 @@ impl Attribute {
                 device
             ))
         }
-        .map_err(|error| error.while_doing(|| format!("{self:?}")))?;
+        .map_err(|error| {
+            error
+                .while_doing(|| format!("{self:?}"))
+                .hinting("the driver has no such attribute: `Attribute::ALL` lists those that have names, `gpu.driver_version()` says how old the driver is")
+        })?;
         Ok(value)
     }
 }

@@ -33,6 +33,9 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
 /// program now knows.
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
+    if code == Code::NOT_PERMITTED && callback::is_running() {
+        return callback::called_inside(call);
+    }
     if code.is_fatal() || code == Code::UNKNOWN {
         let loss = CurrentLoss::ask(call, code.is_fatal());
         if let Some(fault) = loss.fault {

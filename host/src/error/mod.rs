@@ -165,6 +165,16 @@ impl Error {
         self
     }
 
+    /// Says what to do about what the driver refused, instead of what is said in general of its code. A context that is lost has no other way out.
+    pub(crate) fn hinting(mut self, hint: &str) -> Error {
+        if let Error::Driver(error) = &mut self
+            && !error.code.is_fatal()
+        {
+            error.hint = Some(hint.into());
+        }
+        self
+    }
+
     fn context_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Error::Driver(error) => Some(&mut error.context),

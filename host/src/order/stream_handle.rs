@@ -286,15 +286,10 @@ impl StreamHandle {
     ///
     /// The stream is being captured, when `call` cannot work.
     pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
-        if self.is_captured() {
-            return Err(Error::misuse(
-                call,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured: nothing runs, so there is nothing to wait for or to copy to the host",
-                "do this before the capture, or after launching the captured graph",
-            ));
+        match self.is_captured() {
+            true => Err(captured(call)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes later work in `follower` wait for everything enqueued here so far.
@@ -384,6 +379,30 @@ impl StreamHandle {
         };
         RecordedEvent::record(&self.context, stream, reach).map(Some)
     }
+}
+
+/// The error of a call that cannot be recorded, with what can be instead.
+#[cold]
+fn captured(call: &'static str) -> Error {
+    let hint = match call {
+        "cuLaunchHostFunc" => {
+            "`capture.host(stream, function)` adds a function, which each launch of the graph calls"
+        }
+        "cuMemAllocAsync" => "allocate before the capture",
+        "cuMemcpyHtoDAsync" => {
+            "copy from page-locked memory (`copy_from_host`), or do this before the capture"
+        }
+        "cuMemcpyDtoHAsync" => {
+            "copy to page-locked memory (`copy_to_host`), or do this after launching the captured graph"
+        }
+        _ => "do this before the capture, or after launching the captured graph",
+    };
+    Error::misuse(
+        call,
+        Code::STREAM_CAPTURE_UNSUPPORTED,
+        "the stream is being captured: what it is given is recorded and does not run, and this is nothing that can be recorded",
+        hint,
+    )
 }
 
 impl Drop for StreamHandle {
