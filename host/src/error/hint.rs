@@ -18,6 +18,7 @@ pub(crate) fn general_hint(code: Code) -> Option<String> {
         Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
             "`kernel.max_cooperative_blocks(..)` says how many blocks fit at once"
         }
+        Code::INVALID_HANDLE => AFTER_RESET,
         Code::STREAM_CAPTURE_INVALIDATED => "look at the first error inside the capture",
         Code::NOT_SUPPORTED => {
             "the driver or the device is too old for this, or the simulator does not have it"
@@ -27,6 +28,9 @@ pub(crate) fn general_hint(code: Code) -> Option<String> {
     };
     Some(hint.into())
 }
+
+/// Of handles that this crate has, and the driver does not know any more.
+const AFTER_RESET: &str = "another library has reset the device (`cudaDeviceReset`, `cuDevicePrimaryCtxReset`): drop all that was made from the `Gpu`, and open it again";
 
 /// What to do about a code after which the context is lost.
 fn after_loss(code: Code) -> String {
@@ -47,13 +51,11 @@ fn after_loss(code: Code) -> String {
         Code::LAUNCH_TIMEOUT => format!(
             "{RESTART}; divide the work into shorter kernels, or use a device that shows no display (`Attribute::KERNEL_EXEC_TIMEOUT` is 0)"
         ),
-        Code::CONTEXT_IS_DESTROYED => {
-            "another library has reset the device (`cudaDeviceReset`, `cuDevicePrimaryCtxReset`), or the driver has after a fault: drop all that \
-             was made from the `Gpu`, and open it again"
-                .into()
-        }
+        Code::CONTEXT_IS_DESTROYED => AFTER_RESET.into(),
         Code::EXTERNAL_DEVICE => {
-            format!("{RESTART}; what signals the external semaphore that a stream waited for has failed: look there")
+            format!(
+                "{RESTART}; what signals the external semaphore that a stream waited for has failed: look there"
+            )
         }
         Code::MPS_CLIENT_TERMINATED => {
             format!("{RESTART}; the fault may be another client's: the MPS server's log says more")
