@@ -69,7 +69,7 @@ pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
     KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Refused, Result,
-    Unsupported, set_drop_error_hook,
+    Unfinished, Unsupported, set_drop_error_hook,
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
@@ -89,15 +89,15 @@ pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
     DeviceSlice, DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory,
-    ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, Gather2,
-    GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
-    LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess,
-    Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel,
-    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
-    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
-    Surface, Texel, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, VolumeMut, Wait,
-    WriteCombinedBuffer,
+    ExternalMemoryOptions, Filter, FlagOperations, FlagWord, ForeignMemory, ForeignOutcome,
+    ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool,
+    Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location,
+    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture,
+    MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead,
+    PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume,
+    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy,
+    SharedAtomics, SharedWord, StreamFlag, Surface, Texel, Texture, TextureOptions, UnifiedBuffer,
+    UnifiedHints, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -185,6 +185,7 @@ mod tests {
         shared::<PitchedTexture<'static, f32>>();
         shared::<PhysicalMemory>();
         shared::<ExternalMemory>();
+        shared::<ForeignOutcome>();
         shared::<ExternalSemaphore>();
         shared::<ExternalTimeline>();
         shared::<SemaphorePoint<'static>>();

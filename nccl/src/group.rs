@@ -132,6 +132,7 @@ impl<'a> Group<'a> {
                 let inner = &only.communicator.inner;
                 let mut taken = Taken::take(call, inner)?;
                 work.keeps(inner);
+                work.belongs_to(&inner.outcome, call);
                 // SAFETY: as this function's first lines say.
                 unsafe {
                     work.enqueue(|| match only.make()? {
@@ -156,6 +157,7 @@ fn enqueue_together<'a>(mut work: ForeignWork<'a>, calls: &[Queued<'a>]) -> Resu
     let mut taken = Taken::take_all(CALL, inners)?;
     for taken in &taken {
         work.keeps(taken.inner());
+        work.belongs_to(&taken.inner().outcome, first.collective.name);
     }
     let make = || calls.iter().try_for_each(|call| call.make().map(drop));
     // SAFETY: as the first lines of `Group::enqueue` say.

@@ -15,6 +15,7 @@ mod not_found;
 mod panics;
 mod ptx;
 mod refused;
+mod unfinished;
 
 pub use busy::Busy;
 pub use code::Code;
@@ -31,6 +32,7 @@ pub use not_found::NotFound;
 pub use panics::{HostFunctionPanic, KernelPanic};
 pub use ptx::PtxError;
 pub use refused::Refused;
+pub use unfinished::Unfinished;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -84,6 +86,9 @@ pub enum Error {
     /// A function that a stream or a graph called on the host panicked.
     #[error(transparent)]
     HostFunctionPanic(Box<HostFunctionPanic>),
+    /// The host may not read the memory, which work of another library was writing when it was given up.
+    #[error(transparent)]
+    Unfinished(Box<Unfinished>),
     /// No driver could be loaded, or it has no device.
     #[error(transparent)]
     Device(#[from] Box<warpsmith_driver::SelectError>),
@@ -108,7 +113,10 @@ impl Error {
             Error::GraphUpdate(error) => Some(error.code),
             Error::Invalid(error) => Some(error.code),
             Error::Unsupported(_) => Some(Code::NOT_SUPPORTED),
-            Error::KernelPanic(_) | Error::HostFunctionPanic(_) | Error::Device(_) => None,
+            Error::KernelPanic(_)
+            | Error::HostFunctionPanic(_)
+            | Error::Unfinished(_)
+            | Error::Device(_) => None,
         }
     }
 
