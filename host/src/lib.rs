@@ -143,6 +143,7 @@ pub mod prelude {
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
 #[doc = include_str!("../../docs/src/howto/unified-memory.md")]
 #[doc = include_str!("../../docs/src/howto/faults.md")]
+#[doc = include_str!("../../docs/src/howto/panics.md")]
 struct HowTo;
 
 #[cfg(test)]

@@ -137,6 +137,9 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Error::Driver(error) => error.hint.as_deref(),
+            Error::Fault(fault) if fault.code.is_fatal() => Some(
+                "the context is lost: mend what the report names; drop all that was made from the `Gpu`, and `gpu.reset()` gives a new one",
+            ),
             Error::Limit(error) => Some(&error.hint),
             Error::Ptx(error) => error.hint.as_deref(),
             Error::Busy(error) => Some(error.hint),
@@ -239,6 +242,24 @@ mod tests {
         assert!(
             error.to_string().ends_with("it has `dot`, `saxpy`"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn several_panics_have_one_hint() {
+        let of = |kernel: &str| KernelPanic {
+            kernel: kernel.into(),
+            message: "no".into(),
+            ..Default::default()
+        };
+        let error = KernelPanic {
+            others: vec![of("two")],
+            ..of("one")
+        };
+        assert_eq!(
+            error.to_string(),
+            "kernel `one` panicked: no\nand kernel `two` panicked: no\n  hint: the thread ended there and the context is still usable; \
+             what the grid wrote is incomplete"
         );
     }
 
