@@ -332,20 +332,18 @@ fn a_reset_by_another_library_is_named() {
     });
 }
 
-/// What is refused costs nothing: no memory, a shape that no launch has, a name that no module has, a panic.
+/// What is refused costs nothing: no memory, a shape that no launch has, a name that no module has, text that is no PTX.
 #[test]
 fn refusals_leave_the_context() -> Result<()> {
     let gpu = gpu();
     let module = module(&gpu);
     let stream = gpu.stream()?;
     let bounded = module.untyped_kernel::<()>("bounded")?;
+    // SAFETY: the entry does nothing.
+    let too_large = unsafe { stream.launch_untyped(&bounded, Grid::new(1, 129), ()) };
     for (refused, code) in [
         (stream.zeroed::<u8>(1 << 46).map(drop), Code::OUT_OF_MEMORY),
-        // SAFETY: the entry does nothing.
-        (
-            unsafe { stream.launch_untyped(&bounded, Grid::new(1, 129), ()) },
-            Code::INVALID_VALUE,
-        ),
+        (too_large, Code::INVALID_VALUE),
         (
             module.untyped_kernel::<()>("no_such_entry").map(drop),
             Code::NOT_FOUND,
