@@ -287,7 +287,10 @@ pub(super) fn fill_pattern<T: bytemuck::Pod>(value: &T) -> Result<Pattern> {
         Error::misuse(
             FILL,
             Code::INVALID_VALUE,
-            "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
+            format!(
+                "a memset writes patterns of 1, 2 or 4 bytes, and this value of {} bytes is no repetition of one",
+                size_of::<T>()
+            ),
             "copy from a filled buffer instead",
         )
     })

@@ -297,7 +297,8 @@ impl<'a> Packer<'a> {
             what: "the length of memory passed for an `&T` parameter",
             value: 0,
             limit: 1,
-            hint: "a reference needs at least one element; here the limit is the least".into(),
+            hint: "a reference needs an element: pass a part of the buffer that is not empty"
+                .into(),
         }))
     }
 }

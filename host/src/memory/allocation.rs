@@ -16,7 +16,7 @@ use crate::driver_call::{self, call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
-use crate::order::access::{Access, ViewScope};
+use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::graph_memory::GraphMemory;
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
@@ -515,13 +515,25 @@ impl Allocation {
     ) -> Result<()> {
         if let Some(reach) = self.history.before_host_access(guard, access)? {
             // The memory may be what a kernel left that panicked.
-            return self.gpu.panics().take_kernel_panics(&reach);
+            self.gpu.panics().take_kernel_panics(&reach)?;
+            return match access.kind {
+                AccessKind::Read => self.check_finished(call),
+                AccessKind::Write => Ok(()),
+            };
         }
         Err(Error::Busy(Box::new(Busy {
             call,
             reason: "the device may still be using this memory".into(),
             hint: "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`",
         })))
+    }
+
+    /// # Errors
+    ///
+    /// Work of another library was given up while it wrote the memory, and nothing has written it since.
+    pub(crate) fn check_finished(&self, call: &'static str) -> Result<()> {
+        let unfinished = self.gpu.panics().unfinished();
+        unfinished.check(call, || self.history.last_write())
     }
 
     /// # Errors

@@ -66,7 +66,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured.
+    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured. [`Error::Unfinished`](crate::Error::Unfinished)
+    /// where another library's work that was to write the memory was given up.
     pub fn download<S: DeviceRead + ?Sized>(&self, from: &S) -> Result<Vec<S::Item>> {
         let mut data = vec![bytemuck::Zeroable::zeroed(); from.raw_view().len];
         self.download_into(from, &mut data)?;
@@ -104,7 +105,9 @@ impl Stream {
                 ))
             }
         })?;
-        self.wait_for_borrowed_host_memory()
+        self.wait_for_borrowed_host_memory()?;
+        // After the wait, which may have ended because the work was given up.
+        from.check_finished(CALL)
     }
 
     /// Copies from device memory to device memory.
@@ -276,6 +279,7 @@ impl Stream {
         to: RawView<'_>,
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        from.check_finished(call)?;
         let uses = [
             from.used_for(AccessKind::Read),
             to.used_for(AccessKind::Write),

@@ -128,7 +128,8 @@ impl Stream {
                 self.copy_rows::<T>(from.shape, Rows::on_device(view.address, from.shape), to)
             }
         })?;
-        self.wait_for_borrowed_host_memory()
+        self.wait_for_borrowed_host_memory()?;
+        view.check_finished(CALL)
     }
 
     /// Copies a matrix to another one of as many rows and columns; the strides may differ.

@@ -177,6 +177,9 @@ impl Stream {
         if copies.is_empty() {
             return Ok(());
         }
+        for copy in &copies {
+            copy.from.check_finished(CALL)?;
+        }
         let uses: Vec<_> = copies
             .iter()
             .flat_map(|copy| {

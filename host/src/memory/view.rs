@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
+use crate::error::Result;
 use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// A range of an allocation. Without an allocation it is empty.
@@ -37,6 +38,14 @@ impl<'a> RawView<'a> {
             len,
             scope: ViewScope::Sole,
         }
+    }
+
+    /// # Errors
+    ///
+    /// Work of another library was given up while it wrote the memory, and nothing has written it since.
+    pub(crate) fn check_finished(&self, call: &'static str) -> Result<()> {
+        self.allocation
+            .map_or(Ok(()), |allocation| allocation.check_finished(call))
     }
 
     #[inline]

@@ -285,21 +285,17 @@ impl StreamHandle {
     /// # Errors
     ///
     /// The stream is being captured, when `call` cannot work: `why` not, and what to do `instead`.
+    #[inline]
     pub(crate) fn refuse_capture(
         &self,
         call: &'static str,
         why: &str,
         instead: &str,
     ) -> Result<()> {
-        if self.is_captured() {
-            return Err(Error::misuse(
-                call,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                format!("the stream is being captured: {why}"),
-                instead,
-            ));
+        match self.is_captured() {
+            true => Err(captured(call, why, instead)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes later work in `follower` wait for everything enqueued here so far.
@@ -389,6 +385,17 @@ impl StreamHandle {
         };
         RecordedEvent::record(&self.context, stream, reach).map(Some)
     }
+}
+
+/// The error of a call that cannot be recorded: `why` not, and what can be `instead`.
+#[cold]
+fn captured(call: &'static str, why: &str, instead: &str) -> Error {
+    Error::misuse(
+        call,
+        Code::STREAM_CAPTURE_UNSUPPORTED,
+        format!("the stream is being captured: {why}"),
+        instead,
+    )
 }
 
 impl Drop for StreamHandle {

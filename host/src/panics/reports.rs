@@ -8,6 +8,7 @@ use super::log::LogPool;
 use super::names::KernelNames;
 use super::source::{Found, Owner, Source};
 use super::timeline::{Reach, Timeline};
+use super::unfinished::UnfinishedWork;
 use crate::context::primary::Context;
 use crate::error::{Error, KernelPanic, Result};
 use crate::sync::lock;
@@ -19,6 +20,7 @@ pub(crate) struct Panics {
     untold: Mutex<Untold>,
     names: Arc<KernelNames>,
     host_functions: Arc<HostFunctionPanics>,
+    unfinished: Arc<UnfinishedWork>,
 }
 
 /// Where panics are that no wait has told: in logs of what there is, and in a list. One thread at a time takes them or moves them, so that none is
@@ -54,6 +56,7 @@ impl Panics {
             untold: Mutex::default(),
             names: Arc::default(),
             host_functions: Arc::default(),
+            unfinished: Arc::default(),
         })
     }
 
@@ -96,6 +99,10 @@ impl Panics {
 
     pub(crate) fn host_functions(&self) -> &Arc<HostFunctionPanics> {
         &self.host_functions
+    }
+
+    pub(crate) fn unfinished(&self) -> &Arc<UnfinishedWork> {
+        &self.unfinished
     }
 
     /// # Errors

@@ -1,7 +1,7 @@
 //! Functions on the host that run when a stream or a graph reaches them.
 //!
-//! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED` or
-//! waits for itself. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
+//! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED`, and the error
+//! names the rule. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
 //! later. A panic in one is caught and told by the first wait that covers it.
 
 use std::any::Any;
@@ -20,6 +20,9 @@ impl Stream {
     /// Calls `function` once when everything before it in this stream is done; what comes after waits for it.
     ///
     /// If the context is lost before, it is never called (and leaks).
+    ///
+    /// The function must not call the driver, and so not this library: it is refused there ([`Code::NOT_PERMITTED`](crate::Code::NOT_PERMITTED)).
+    /// It sends a message to a thread that may, as here; what it owns it may drop.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -44,7 +47,7 @@ impl Stream {
         self.handle.refuse_capture(
             "cuLaunchHostFunc",
             "a node calls its function at each launch, and this one can be called once",
-            "use `capture.host(stream, function)`, which takes an `Fn`",
+            "use `capture.host(stream, function)`, which adds an `Fn` that each launch of the graph calls",
         )?;
         self.gpu.bind()?;
         let launch = self.handle.timeline().next();

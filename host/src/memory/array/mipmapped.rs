@@ -99,8 +99,8 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
                 subject: format!("{extents:?}"),
                 what: "the number of levels",
                 value: level_count as u64,
-                limit: most as u64,
-                hint: "it is at least 1, and the last level's extents are 1".into(),
+                limit: if level_count == 0 { 1 } else { most as u64 },
+                hint: "the first level is the whole array, and the last one that there can be has extents of 1".into(),
             })));
         }
         let of_level = |level: usize| extents.level(level as u32);

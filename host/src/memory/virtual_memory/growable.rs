@@ -117,7 +117,7 @@ impl<T: Pod> GrowableBuffer<T> {
                 call,
                 code: Code::OUT_OF_MEMORY,
                 subject: format!("a growable buffer of {}", std::any::type_name::<T>()),
-                what: "elements",
+                what: "the number of elements",
                 value: len as u64,
                 limit: self.capacity as u64,
                 hint: "make it with a larger capacity, which costs addresses and no memory: `gpu.growable(capacity)`".into(),
