@@ -69,7 +69,7 @@ fn rejected(world: &World, _: usize) -> Result<()> {
 #[test]
 fn of_modules() {
     leave_nothing(&[
-        Case::new("modules", modules),
+        Case::remembered("modules", modules),
         Case::new("modules with options", options),
         Case::new("linked modules", linked),
         Case::new("rejected modules", rejected),

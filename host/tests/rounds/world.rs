@@ -11,6 +11,8 @@ use crate::footprint::Footprint;
 pub const ROUNDS: usize = 1000;
 /// Rounds before, in which tables and caches become as large as the case needs.
 const WARM_UP: usize = 200;
+/// More rounds with several allocations each than the simulator remembers allocations of after they were freed.
+const LONG_WARM_UP: usize = 2000;
 /// After so many rounds the host waits for the device, as a program does at times.
 const BETWEEN_WAITS: usize = 8;
 /// How long threads that end, and what they free, are waited for.
@@ -21,8 +23,7 @@ pub struct Case {
     pub name: &'static str,
     /// It is told the number of the round, by whose remainders it may do the same in different ways.
     pub round: fn(&World, usize) -> Result<()>,
-    /// On a GPU, where each takes tens of milliseconds, rounds that are measured.
-    rounds_on_gpu: usize,
+    warm_up: usize,
 }
 
 impl Case {
@@ -30,19 +31,21 @@ impl Case {
         Case {
             name,
             round,
-            rounds_on_gpu: ROUNDS,
+            warm_up: WARM_UP,
         }
     }
 
-    /// One that opens and closes a device, which a GPU's driver takes long for.
-    pub const fn of_device(name: &'static str, round: fn(&World, usize) -> Result<()>) -> Case {
+    /// One that leaves a trace of what it has freed, which the simulator remembers for a while.
+    pub const fn remembered(name: &'static str, round: fn(&World, usize) -> Result<()>) -> Case {
         Case {
-            name,
-            round,
-            rounds_on_gpu: 20,
+            warm_up: LONG_WARM_UP,
+            ..Case::new(name, round)
         }
     }
 }
+
+/// More allocations than the simulator remembers after they were freed, so that it remembers no more of them from then on.
+const REMEMBERED: usize = 6000;
 
 /// A device, and what all cases use on it.
 pub struct World {
@@ -57,10 +60,14 @@ impl World {
     pub fn new() -> Result<World> {
         let gpu = Gpu::open_default()?;
         let module = module(&gpu);
+        let stream = gpu.stream()?;
+        for _ in 0..REMEMBERED {
+            drop(stream.zeroed::<u8>(1)?);
+        }
         Ok(World {
             add: add(&module),
             module,
-            stream: gpu.stream()?,
+            stream,
             other: gpu.stream()?,
             gpu,
         })
@@ -68,15 +75,11 @@ impl World {
 
     /// What grew in the rounds of a case.
     pub fn growth(&self, case: &Case) -> Result<Vec<String>> {
-        let rounds = match self.gpu.is_simulator() {
-            true => ROUNDS,
-            false => case.rounds_on_gpu,
-        };
-        self.repeat(case, WARM_UP.min(rounds))?;
+        self.repeat(case, case.warm_up)?;
         let before = self.at_rest()?;
         let begun = Instant::now();
-        self.repeat(case, rounds)?;
-        let each = begun.elapsed() / rounds as u32;
+        self.repeat(case, ROUNDS)?;
+        let each = begun.elapsed() / ROUNDS as u32;
         println!("{}: {each:?} a round", case.name);
         let end = Instant::now() + PATIENCE;
         loop {
