@@ -62,3 +62,8 @@ pub use error::{ArchLacks, BuildError, UnresolvedSymbol, Untranslatable};
 pub use options::{AfterPanic, DebugInfo, PanicStrategy};
 pub use rustc_error::RustcError;
 pub use source_location::SourceLocation;
+
+/// The book's page on projects: its build scripts are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/howto/project.md")]
+struct HowTo;

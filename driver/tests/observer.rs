@@ -308,6 +308,10 @@ fn a_panic_of_an_observer_is_the_error_of_the_context() {
     drop(registration);
     let fault = fault(context).expect("a panic is a fault");
     assert_eq!(fault.kind, FaultKind::Other);
+    assert_eq!(
+        fault.message,
+        "an observer panicked, which stopped kernel `neighbours`: a panic on purpose"
+    );
     ok!(cuCtxDestroy_v2(context));
     gpu();
     run_neighbours();

@@ -69,7 +69,7 @@ pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
     KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Refused, Result,
-    Unsupported, set_drop_error_hook,
+    Unfinished, Unsupported, set_drop_error_hook,
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
@@ -91,14 +91,14 @@ pub use memory::{
     Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
     DeviceSlice, DeviceSliceMut, DeviceWrite, DiscardBatch, Extent1, Extent2, Extent3,
     ExternalArrayOptions, ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord,
-    ForeignMemory, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead, HostWrite,
-    ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture,
-    Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray,
-    MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess, PhysicalMemory, PhysicalOptions,
-    PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer,
-    PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage,
-    PrefetchBatch, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag, Surface,
-    Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit,
+    ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead,
+    HostWrite, ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions,
+    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess, PhysicalMemory,
+    PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
+    PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
+    PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
+    Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit,
     VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
@@ -146,6 +146,7 @@ pub mod prelude {
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
 #[doc = include_str!("../../docs/src/howto/unified-memory.md")]
 #[doc = include_str!("../../docs/src/howto/faults.md")]
+#[doc = include_str!("../../docs/src/howto/panics.md")]
 struct HowTo;
 
 #[cfg(test)]
@@ -193,6 +194,7 @@ mod tests {
         shared::<PitchedTexture<'static, f32>>();
         shared::<PhysicalMemory>();
         shared::<ExternalMemory>();
+        shared::<ForeignOutcome>();
         shared::<ExternalSemaphore>();
         shared::<ExternalTimeline>();
         shared::<SemaphorePoint<'static>>();

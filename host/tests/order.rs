@@ -59,7 +59,7 @@ impl Program<'_> {
             (one.min(two), one.max(two) + 1)
         };
         let stream_ref = &self.streams[stream];
-        match self.random.index(14) {
+        match self.random.index(15) {
             0 | 1 => {
                 launch_add(stream_ref, self.add, &mut self.buffers[b].0, value);
                 self.buffers[b].1.iter_mut().for_each(|x| *x += value);
@@ -201,6 +201,31 @@ impl Program<'_> {
                 stream_ref.copy_batch(batch)?;
                 expected[..start].copy_from_slice(&contents[..start]);
                 contents[start..].copy_from_slice(&expected[start..]);
+            }
+            13 => {
+                // A capture of two streams, with memory of its own that they free for each other.
+                let (main, side) = self.two(self.streams.len());
+                let launched = self.random.index(self.streams.len());
+                let add = self.add;
+                let (buffer, expected) = &mut self.buffers[b];
+                let [main, side] = self
+                    .streams
+                    .get_disjoint_mut([main, side])
+                    .expect("two streams");
+                let graph = main.capture(|capture| {
+                    let side = capture.fork(side)?;
+                    let mut scratch = capture.filled(LEN, value)?;
+                    let table = side.upload(&[value + 5; LEN])?;
+                    launch_add(side, add, &mut scratch, 1);
+                    capture.copy(&table.slice(start..end), &mut scratch.slice_mut(start..end))?;
+                    capture.free(side, table)?;
+                    side.copy(&scratch, buffer)?;
+                    launch_add(capture, add, buffer, 2);
+                    capture.free(capture.stream(), scratch)
+                })?;
+                graph.instantiate()?.launch(&self.streams[launched])?;
+                expected.fill(value + 3);
+                expected[start..end].fill(value + 7);
             }
             _ if !self.graphs.is_empty() => {
                 let g = self.random.index(self.graphs.len());

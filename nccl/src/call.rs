@@ -27,7 +27,11 @@ pub(crate) fn check(
 #[cold]
 pub(crate) fn failed(call: &'static str, code: ncclResult_t, comm: Option<ncclComm_t>) -> Error {
     let Ok(nccl) = loaded() else {
-        return Error::misuse(call, "NCCL is not loaded", "");
+        return Error::misuse(
+            call,
+            "NCCL is not loaded",
+            "`warpsmith_nccl::version(&gpu)` loads it, or says why it cannot be",
+        );
     };
     // SAFETY: NCCL takes any code, and answers a string that lives as long as it does.
     let description = unsafe { text((nccl.functions.ncclGetErrorString)(code)) };

@@ -1,10 +1,11 @@
 //! Communicators: a rank's membership in a set of ranks, each on a GPU of its own.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use warpsmith_host::{Gpu, Stream};
+use warpsmith_host::{ForeignOutcome, Gpu, Stream};
 use warpsmith_nccl_abi::{ncclComm_t, ncclConfig_t, ncclResult_t};
 
 use crate::at_exit::Awaited;
@@ -77,6 +78,8 @@ pub(crate) struct Inner {
     pub(crate) size: usize,
     pub(crate) timeout: Duration,
     life: Mutex<Life>,
+    /// Of the work that was enqueued.
+    pub(crate) outcome: Arc<ForeignOutcome>,
     /// Another thread wants to abort it: whoever waits on the host for other ranks gives up.
     gives_up: AtomicBool,
 }
@@ -154,8 +157,11 @@ impl<'a> Taken<'a> {
             Err(error) => return Err(error),
         };
         match self.is_held && !inner.nccl.is_simulator {
-            true => *self.life = Life::Lost,
-            false => inner.abort(&mut self.life)?,
+            true => {
+                *self.life = Life::Lost;
+                inner.outcome.give_up(&error);
+            }
+            false => inner.abort(&mut self.life, &error)?,
         }
         Err(error)
     }
@@ -178,6 +184,7 @@ impl Inner {
             size,
             timeout,
             life: Mutex::new(Life::Alive),
+            outcome: Arc::default(),
             gives_up: AtomicBool::new(false),
         }
     }
@@ -213,11 +220,12 @@ impl Inner {
     }
 
     /// Ends all waiting for other ranks, and with it the communicator.
-    pub(crate) fn abort(&self, life: &mut Life) -> Result<()> {
+    pub(crate) fn abort(&self, life: &mut Life, reason: impl Display) -> Result<()> {
         if *life != Life::Alive {
             return Ok(());
         }
         *life = Life::Aborted;
+        self.outcome.give_up(reason);
         // SAFETY: the communicator was alive, and is never used again; whoever calls this knows that no graph's work needs it, or that it
         // is the simulator's, whose graphs find out that it is gone.
         let code = unsafe { (self.nccl.functions.ncclCommAbort)(self.comm()) };
@@ -249,7 +257,7 @@ impl Inner {
             Ok(Some(())) => {}
             Ok(None) => return Err(self.timed_out("Communicator::close", self.timeout)),
             Err(error) => {
-                self.abort(&mut life)?;
+                self.abort(&mut life, &error)?;
                 return Err(error);
             }
         }
@@ -267,13 +275,14 @@ impl Drop for Inner {
         }
         // On a thread of its own: NCCL waits for work and for other ranks, and this thread may be one that must not call the driver.
         let place = (self.rank, self.size);
-        let rest = Inner::new(
+        let mut rest = Inner::new(
             self.nccl,
             self.comm(),
             self.gpu.clone(),
             place,
             self.timeout,
         );
+        rest.outcome = self.outcome.clone();
         *self.life() = Life::Closed;
         let awaited = Awaited::new();
         std::thread::spawn(move || {
@@ -321,7 +330,13 @@ impl Communicator {
     /// waits does so until [`abort`](Self::abort).
     pub fn check(&self) -> Result<()> {
         let _life = self.inner.alive("Communicator::check")?;
-        self.asynchronous_error().map_or(Ok(()), Err)
+        match self.asynchronous_error() {
+            None => Ok(()),
+            Some(error) => {
+                self.inner.outcome.give_up(&error);
+                Err(error)
+            }
+        }
     }
 
     /// The caller has the right to call NCCL.
@@ -342,7 +357,8 @@ impl Communicator {
     }
 
     /// Waits until everything in `stream` is done, as [`Stream::synchronize`] does, but not for ever: when NCCL reports an error, or the
-    /// time is over, the communicator is aborted, so that what waits for other ranks ends. What that work was to write is undefined then.
+    /// time is over, the communicator is aborted, so that what waits for other ranks ends. What that work was to write is undefined then, and the
+    /// host cannot read it: [`warpsmith_host::Error::Unfinished`], until something else has written it.
     ///
     /// # Errors
     ///
@@ -351,6 +367,8 @@ impl Communicator {
         const CALL: &str = "Communicator::wait";
         let begin = Instant::now();
         let mut pause = Duration::from_micros(20);
+        let outcome = &self.inner.outcome;
+        outcome.hold();
         while !stream.is_idle()? {
             {
                 let mut life = self.inner.alive(CALL)?;
@@ -360,8 +378,9 @@ impl Communicator {
                     error => error,
                 };
                 if let Some(error) = error {
-                    if self.may_be_aborted() {
-                        self.inner.abort(&mut life)?;
+                    match self.may_be_aborted() {
+                        true => self.inner.abort(&mut life, &error)?,
+                        false => outcome.give_up(&error),
                     }
                     return Err(error);
                 }
@@ -371,7 +390,16 @@ impl Communicator {
         }
         stream.synchronize()?;
         match *self.inner.life() {
-            Life::Alive => self.asynchronous_error().map_or(Ok(()), Err),
+            Life::Alive => match self.asynchronous_error() {
+                None => {
+                    outcome.release();
+                    Ok(())
+                }
+                Some(error) => {
+                    outcome.give_up(&error);
+                    Err(error)
+                }
+            },
             Life::Aborted | Life::Lost | Life::Closed => Err(Error::Aborted { call: CALL }),
         }
     }
@@ -381,8 +409,8 @@ impl Communicator {
         self.inner.nccl.is_simulator || !self.inner.is_held()
     }
 
-    /// Ends the communicator at once: work that waits for other ranks ends, with nothing said of what it was to write, and theirs gets an
-    /// error. So does a call of another thread that waits on the host for other ranks. Once it is aborted, or if it was before, this does
+    /// Ends the communicator at once: work that waits for other ranks ends, and theirs gets an error. What work of it was writing that no wait has
+    /// covered is undefined, and the host cannot read it ([`warpsmith_host::Error::Unfinished`]) until something else has written it. So does a call of another thread that waits on the host for other ranks. Once it is aborted, or if it was before, this does
     /// nothing.
     ///
     /// # Errors
@@ -400,7 +428,7 @@ impl Communicator {
                 "drop the graph and what was instantiated from it first",
             ));
         }
-        self.inner.abort(&mut life)
+        self.inner.abort(&mut life, "the communicator was aborted")
     }
 
     /// Gives the communicator back when all its work is done; all ranks do it. Waits for that.

@@ -155,6 +155,7 @@ impl<'a> Queued<'a> {
         let inner = &self.communicator.inner;
         let mut taken = Taken::take(call, inner)?;
         work.keeps(inner);
+        work.belongs_to(&inner.outcome, call);
         // SAFETY: as this function's first lines say.
         unsafe {
             work.enqueue_by_ref(|| match self.make()? {
@@ -177,6 +178,7 @@ fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Res
     let mut taken = Taken::take_all(CALL, inners)?;
     for taken in &taken {
         work.keeps(taken.inner());
+        work.belongs_to(&taken.inner().outcome, first.collective.name);
     }
     let make = || calls.iter().try_for_each(|call| call.make().map(drop));
     // SAFETY: as the first lines of `Queued::enqueue_alone` say.

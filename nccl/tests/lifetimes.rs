@@ -199,6 +199,11 @@ fn another_thread_aborts_a_communicator_whose_work_waits() {
         let error = communicator.wait(stream, LIMIT).expect_err("aborted");
         assert!(matches!(error, Error::Aborted { .. }), "{error}");
     });
+    let error = stream.download(&data).expect_err("undefined");
+    assert!(
+        error.to_string().contains("the communicator was aborted"),
+        "{error}"
+    );
     assert!(begin.elapsed() < LIMIT / 2);
     // The other rank is told, whichever way it waits.
     let (other, stream) = &ranks[1];
@@ -208,6 +213,57 @@ fn another_thread_aborts_a_communicator_whose_work_waits() {
         .expect("enqueued");
     let error = other.wait(stream, LIMIT).expect_err("rank 0 is gone");
     assert!(error.to_string().contains("rank 0"), "{error}");
+}
+
+/// What a thread waits for is given up meanwhile: neither the wait for the buffer nor that for memory which the host reaches takes it for done. What
+/// was done before stands.
+#[test]
+fn what_an_aborted_collective_was_writing_is_not_read() {
+    if !with_devices("2") {
+        return;
+    }
+    let ranks = ranks(&gpus());
+    let done = begin_sums(&ranks);
+    for (communicator, stream) in &ranks {
+        communicator.wait(stream, LIMIT).expect("done");
+    }
+    let (communicator, stream) = &ranks[0];
+    let gpu = communicator.gpu();
+    let mut data = stream.upload(&[1_u32; 4]).expect("upload");
+    let mut mapped = gpu.mapped::<u32>(4).expect("mapped memory");
+    let sent = stream.upload(&[1_u32; 4]).expect("upload");
+    communicator
+        .all_reduce_in_place(stream, &mut data, Reduction::Sum)
+        .expect("enqueued");
+    communicator
+        .all_reduce(stream, &sent, &mut mapped, Reduction::Sum)
+        .expect("enqueued");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| stream.download(&data));
+        std::thread::sleep(Duration::from_millis(50));
+        communicator.abort().expect("aborted");
+        let error = waiting.join().expect("no panic").expect_err("undefined");
+        assert!(
+            matches!(error, warpsmith_host::Error::Unfinished(_)),
+            "{error}"
+        );
+    });
+    stream.synchronize().expect("the wait succeeds");
+    let error = mapped.host().map(drop).expect_err("undefined");
+    assert!(
+        matches!(error, warpsmith_host::Error::Unfinished(_)),
+        "{error}"
+    );
+    // Written anew, by the host or by the device, in any stream.
+    mapped.host_mut().expect("to write")[0] = 3;
+    assert_eq!(mapped.host().expect("it was written")[0], 3);
+    let other = gpu.stream().expect("a stream");
+    other.fill(&mut data, 9).expect("a fill");
+    assert_eq!(stream.download(&data).expect("it was written"), [9; 4]);
+    assert_eq!(stream.download(&sent).expect("only read"), [1; 4]);
+    for ((_, stream), done) in ranks.iter().zip(&done) {
+        assert_eq!(stream.download(done).expect("done before"), [2; 1000]);
+    }
 }
 
 /// Bytes of this process that are in memory.

@@ -299,7 +299,7 @@ fn what_cannot_work_is_refused_by_name() {
     );
     let error = message(communicator.all_reduce_in_place(elsewhere, &mut far, Reduction::Sum));
     assert!(error.contains("the stream of simulator:1"), "{error}");
-    let other = gpus[0].stream().expect("a stream");
+    let other = communicator.gpu().stream().expect("a stream");
     let mut left = stream.upload(&[1_u8]).expect("upload");
     let right = stream.upload(&[1_u8]).expect("upload");
     let error = message(group(|group| {
@@ -367,7 +367,27 @@ fn a_rank_that_never_calls_costs_the_communicator_and_not_the_program() {
         ),
         "{error}"
     );
-    // The work has ended, and the device works on.
+    // The work has ended. What it was to write is nobody's until something else writes it.
+    let other = communicator.gpu().stream().expect("a stream");
+    for stream in [stream, &other] {
+        let unfinished = stream.download(&data).expect_err("undefined");
+        assert!(
+            matches!(unfinished, warpsmith_host::Error::Unfinished(_)),
+            "{unfinished}"
+        );
+        let unfinished = unfinished.to_string();
+        assert!(
+            unfinished.contains("`ncclAllReduce`") && unfinished.contains(&error.to_string()),
+            "{unfinished}"
+        );
+    }
+    let mut copy = stream.zeroed::<u32>(4).expect("zeros");
+    let refused = stream.copy(&data, &mut copy).expect_err("undefined");
+    assert!(
+        matches!(refused, warpsmith_host::Error::Unfinished(_)),
+        "{refused}"
+    );
+    // And the device works on.
     stream.fill(&mut data, 7).expect("a fill");
     assert_eq!(stream.download(&data).expect("download"), [7; 4]);
     assert!(begin.elapsed() < Duration::from_secs(30));

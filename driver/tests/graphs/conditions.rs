@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use crate::common::graphs::*;
 use crate::common::*;
 use warpsmith_driver::fault;
-use warpsmith_testkit::ptx;
+use warpsmith_testkit::{Side, own_process, ptx};
 
 const KERNELS: &str = ptx!(
     "8.0",
@@ -273,4 +273,55 @@ fn an_endless_loop_is_stopped_and_reported() {
     ));
     gpu();
     ok!(cuMemAlloc_v2(&mut memory, 16));
+}
+
+// covers: COND-06
+#[test]
+fn a_loop_that_takes_long_is_named_once() {
+    let variables = [
+        ("WARPSMITH_DEVICE", "simulator"),
+        ("WARPSMITH_PATIENCE", "0.05"),
+    ];
+    let Side::Parent(output) = own_process(&variables) else {
+        gpu();
+        assert!(warpsmith_driver::configure_simulator(
+            "iterations",
+            &u64::MAX.to_string()
+        ));
+        let (decide, stream, other) = (kernel(c"decide"), stream(), stream());
+        let again = upload(&[7_u32]);
+        let graph = graph();
+        let handle = handle(graph, 1);
+        let kind = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE;
+        let (node, bodies) = conditional_node(graph, &[], handle, kind, 1);
+        kernel_node(bodies[0], &[], decide, 1, &[handle, again]);
+        println!(
+            "the loop is {:#x}, its condition {handle:#x}",
+            node as usize
+        );
+        ok!(cuGraphLaunch(instantiate(graph), stream));
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        ok!(cuMemsetD32Async(again, 0, 1, other));
+        ok!(cuStreamSynchronize(stream));
+        return;
+    };
+    let printed = output.text();
+    let words = |text: &str| -> Vec<String> {
+        let is_part = |c: char| c.is_ascii_alphanumeric();
+        text.split(|c| !is_part(c)).map(String::from).collect()
+    };
+    let line = |part: &str| {
+        let mut lines = printed.lines().filter(|line| line.contains(part));
+        let line = lines.next().unwrap_or_else(|| panic!("{printed}"));
+        assert_eq!(lines.next(), None, "{printed}");
+        words(line)
+    };
+    let (told, names) = (line("of a graph has run for"), line("the loop is"));
+    let numbers: Vec<_> = names.iter().filter(|word| word.starts_with("0x")).collect();
+    assert_eq!(numbers.len(), 2, "{names:?}");
+    assert!(
+        numbers.iter().all(|number| told.contains(number)),
+        "{printed}"
+    );
+    assert!(told.ends_with(&["still".into(), "7".into()]), "{printed}");
 }

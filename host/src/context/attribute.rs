@@ -31,7 +31,11 @@ impl Attribute {
                 device
             ))
         }
-        .map_err(|error| error.while_doing(|| format!("{self:?}")))?;
+        .map_err(|error| {
+            error
+                .while_doing(|| format!("{self:?}"))
+                .with_hint(|| "the driver has no such attribute: `Attribute::ALL` lists those that have names, `gpu.driver_version()` says how old the driver is".into())
+        })?;
         Ok(value)
     }
 }

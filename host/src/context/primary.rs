@@ -10,7 +10,7 @@ use warpsmith_driver::raw::CUresult;
 use super::capability::ComputeCapability;
 use super::choice::DeviceChoice;
 use super::limits::Limits;
-use crate::driver_call::callback::run_where_the_driver_may_be_called;
+use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
 use crate::driver_call::handle::Handle;
 use crate::driver_call::loss::{ContextLoss, unheard};
 use crate::driver_call::stream_ref::StreamRef;
@@ -108,9 +108,14 @@ impl Context {
     }
 
     /// Makes the context current on this thread.
+    ///
+    /// # Errors
+    ///
+    /// The thread is inside of a callback, where some drivers would let it wait for itself; or the context is lost.
     // covers: DRV-03
     #[inline]
     pub(crate) fn bind(&self) -> Result<()> {
+        callback::refuse_inside()?;
         let mut current = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `current`, which outlives the call.
         let code = unsafe { raw::cuCtxGetCurrent(&mut current) };

@@ -1,7 +1,9 @@
 //! Threads of the driver that run a callback of this crate. They may not call the driver: it answers `CUDA_ERROR_NOT_PERMITTED` or
-//! deadlocks. Destructors ask here before they call it.
+//! deadlocks. Destructors ask here before they call it, and all other calls of this crate that begin by making the context current.
 
 use std::cell::Cell;
+
+use crate::error::{Code, Error, Result};
 
 thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
@@ -11,6 +13,28 @@ thread_local! {
 #[inline]
 pub(crate) fn is_running() -> bool {
     RUNNING.get()
+}
+
+/// # Errors
+///
+/// This thread is inside of a callback.
+#[inline]
+pub(crate) fn refuse_inside() -> Result<()> {
+    match is_running() {
+        true => Err(called_inside("a call of warpsmith-host")),
+        false => Ok(()),
+    }
+}
+
+/// The error of a call inside of a callback.
+#[cold]
+pub(crate) fn called_inside(call: &'static str) -> Error {
+    Error::misuse(
+        call,
+        Code::NOT_PERMITTED,
+        "a function that a stream or a graph calls on the host made this call, and such a function must not call the driver",
+        "have it send a message, and make the call on the thread that receives it; what it owns may be dropped in it",
+    )
 }
 
 /// Marks the current thread as inside of a callback until it is dropped.

@@ -15,10 +15,21 @@ use crate::error::{Code, DriverError, Error, KernelFault, Result, general_hint};
 /// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::driver_call::check(stringify!($function), ::warpsmith_driver::raw::$function($($argument),*))
+        $crate::driver_call::check(
+            const { $crate::driver_call::documented(stringify!($function)) },
+            ::warpsmith_driver::raw::$function($($argument),*),
+        )
     };
 }
 pub(crate) use call;
+
+/// The name by which the manual knows a function: a symbol may end with the number of its version.
+pub(crate) const fn documented(symbol: &'static str) -> &'static str {
+    match symbol.as_bytes() {
+        [.., b'_', b'v', b'2'..=b'9'] => symbol.split_at(symbol.len() - 3).0,
+        _ => symbol,
+    }
+}
 
 #[inline]
 pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
@@ -33,6 +44,9 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
 /// program now knows.
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
+    if code == Code::NOT_PERMITTED && callback::is_running() {
+        return callback::called_inside(call);
+    }
     if code.is_fatal() || code == Code::UNKNOWN {
         let loss = CurrentLoss::ask(call, code.is_fatal());
         if let Some(fault) = loss.fault {

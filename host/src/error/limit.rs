@@ -17,7 +17,7 @@ pub struct LimitError {
     pub what: &'static str,
     /// What was asked for.
     pub value: u64,
-    /// What is possible.
+    /// What is possible: the most, or the least where `value` is less.
     pub limit: u64,
     /// What to do about it.
     pub hint: String,
@@ -25,9 +25,18 @@ pub struct LimitError {
 
 impl Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = match self.value < self.limit {
+            true => "least",
+            false => "limit",
+        };
+        // Kernels and fields have names; what else it is stands there in words.
+        let quote = match self.subject.contains(' ') {
+            true => "",
+            false => "`",
+        };
         write!(
             f,
-            "{} of `{}`: {} is {}, the limit is {}: {}\n  hint: {}",
+            "{} of {quote}{}{quote}: {} is {}, the {bound} is {}: {}\n  hint: {}",
             self.call, self.subject, self.what, self.value, self.limit, self.code, self.hint
         )
     }

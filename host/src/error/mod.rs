@@ -15,6 +15,7 @@ mod not_found;
 mod panics;
 mod ptx;
 mod refused;
+mod unfinished;
 
 pub use busy::Busy;
 pub use code::Code;
@@ -31,6 +32,7 @@ pub use not_found::NotFound;
 pub use panics::{HostFunctionPanic, KernelPanic};
 pub use ptx::PtxError;
 pub use refused::Refused;
+pub use unfinished::Unfinished;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -84,6 +86,9 @@ pub enum Error {
     /// A function that a stream or a graph called on the host panicked.
     #[error(transparent)]
     HostFunctionPanic(Box<HostFunctionPanic>),
+    /// The host may not read the memory, which work of another library was writing when it was given up.
+    #[error(transparent)]
+    Unfinished(Box<Unfinished>),
     /// No driver could be loaded, or it has no device.
     #[error(transparent)]
     Device(#[from] Box<warpsmith_driver::SelectError>),
@@ -108,7 +113,10 @@ impl Error {
             Error::GraphUpdate(error) => Some(error.code),
             Error::Invalid(error) => Some(error.code),
             Error::Unsupported(_) => Some(Code::NOT_SUPPORTED),
-            Error::KernelPanic(_) | Error::HostFunctionPanic(_) | Error::Device(_) => None,
+            Error::KernelPanic(_)
+            | Error::HostFunctionPanic(_)
+            | Error::Unfinished(_)
+            | Error::Device(_) => None,
         }
     }
 
@@ -129,6 +137,9 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Error::Driver(error) => error.hint.as_deref(),
+            Error::Fault(fault) if fault.code.is_fatal() => Some(
+                "the context is lost: mend what the report names; drop all that was made from the `Gpu`, and `gpu.reset()` gives a new one",
+            ),
             Error::Limit(error) => Some(&error.hint),
             Error::Ptx(error) => error.hint.as_deref(),
             Error::Busy(error) => Some(error.hint),
@@ -167,9 +178,12 @@ impl Error {
         self
     }
 
-    /// Says what to do about it, where more is known than [`general_hint`] says of the code.
+    /// Says what to do about what the driver refused, where more is known than [`general_hint`] says of the code. A context that is lost has no other
+    /// way out.
     pub(crate) fn with_hint(mut self, hint: impl FnOnce() -> String) -> Error {
-        if let Error::Driver(error) = &mut self {
+        if let Error::Driver(error) = &mut self
+            && !error.code.is_fatal()
+        {
             error.hint = Some(hint());
         }
         self
@@ -231,6 +245,24 @@ mod tests {
         assert!(
             error.to_string().ends_with("it has `dot`, `saxpy`"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn several_panics_have_one_hint() {
+        let of = |kernel: &str| KernelPanic {
+            kernel: kernel.into(),
+            message: "no".into(),
+            ..Default::default()
+        };
+        let error = KernelPanic {
+            others: vec![of("two")],
+            ..of("one")
+        };
+        assert_eq!(
+            error.to_string(),
+            "kernel `one` panicked: no\nand kernel `two` panicked: no\n  hint: the thread ended there and the context is still usable; \
+             what the grid wrote is incomplete"
         );
     }
 

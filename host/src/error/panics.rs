@@ -28,8 +28,9 @@ pub struct KernelPanic {
     pub others: Vec<KernelPanic>,
 }
 
-impl Display for KernelPanic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl KernelPanic {
+    /// This panic alone: who panicked where, and why.
+    fn write_one(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = if self.message.is_empty() {
             "(message not compiled in)"
         } else {
@@ -37,7 +38,7 @@ impl Display for KernelPanic {
         };
         write!(f, "kernel `{}` panicked", self.kernel)?;
         if self.file.is_empty() {
-            write!(f, ": {message}")?;
+            write!(f, ": {message}")
         } else {
             write!(
                 f,
@@ -49,10 +50,17 @@ impl Display for KernelPanic {
                 self.thread,
                 self.grid_dim,
                 self.block_dim
-            )?;
+            )
         }
+    }
+}
+
+impl Display for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_one(f)?;
         for other in &self.others {
-            write!(f, "\nand {other}")?;
+            f.write_str("\nand ")?;
+            other.write_one(f)?;
         }
         f.write_str(
             "\n  hint: the thread ended there and the context is still usable; what the grid wrote is incomplete",

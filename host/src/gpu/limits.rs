@@ -37,6 +37,28 @@ impl ContextLimit {
             ContextLimit::PersistingL2 => raw::CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
         }
     }
+
+    /// What a driver that refuses a value may have against it.
+    fn bounds(self) -> &'static str {
+        match self {
+            ContextLimit::Stack => {
+                "a thread has 512 KiB of local memory at most, and the device's memory must hold that of all threads that it can run at a time"
+            }
+            ContextLimit::PrintBuffer => {
+                "it must fit into the device's memory; set it before the first launch of a kernel that prints"
+            }
+            ContextLimit::Heap => {
+                "it must fit into the device's memory; set it before a module is loaded whose kernels allocate"
+            }
+            ContextLimit::PendingLaunches => {
+                "it must fit into the device's memory; set it before the first launch of a kernel that launches others"
+            }
+            ContextLimit::L2FetchGranularity => "0 to 128 bytes",
+            ContextLimit::PersistingL2 => {
+                "under MPS it is set where the server is started (CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT)"
+            }
+        }
+    }
 }
 
 impl Gpu {
@@ -83,8 +105,11 @@ impl Gpu {
         }
         self.inner.bind()?;
         // SAFETY: the call takes two numbers, and refuses what it cannot do.
-        unsafe { call!(cuCtxSetLimit(limit.raw(), value)) }
-            .map_err(|error| error.while_doing(|| format!("{limit:?} of {value}")))?;
+        unsafe { call!(cuCtxSetLimit(limit.raw(), value)) }.map_err(|error| {
+            error
+                .while_doing(|| format!("{limit:?} of {value}"))
+                .with_hint(|| limit.bounds().into())
+        })?;
         self.limit(limit)
     }
 

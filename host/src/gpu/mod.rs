@@ -228,7 +228,7 @@ impl Gpu {
                 "cuCtxSynchronize",
                 Code::STREAM_CAPTURE_UNSUPPORTED,
                 "a stream is being captured, which cannot be waited for",
-                "wait for the streams that are not",
+                "wait for the streams that are not, each by its `synchronize`, or for the device after the capture",
             ));
         }
         self.inner.bind()?;

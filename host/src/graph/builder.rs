@@ -1,13 +1,14 @@
 //! What nodes are added to, a graph or the body of a conditional node; their edges; nodes without memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
 use super::contents::{Contents, MemoryId, RecordedHost, next_number, null_node};
-use super::edge::EdgeKind;
+use super::edge::{Edge, EdgeKind};
+use super::followers::Followers;
 use super::handle::HostNode;
 use super::handle::sealed::Named;
 use super::nested;
@@ -40,6 +41,8 @@ pub struct GraphBuilder<'body> {
     pub(crate) contents: Contents,
     /// The nodes that methods have added, but those that free memory.
     pub(super) parts: Parts,
+    /// The edges, but those to nodes that free memory.
+    pub(super) followers: Followers,
     /// The uses of memory. The contents keep the memory, so no id is used twice.
     uses: HashMap<MemoryId, Entries<Node>>,
     /// Nodes of which it is not known what they use: every new node follows them.
@@ -52,8 +55,8 @@ pub struct GraphBuilder<'body> {
     pub(super) early: HashMap<Node, Vec<Node>>,
     /// The last node of each flag.
     pub(super) flags: HashMap<usize, Node>,
-    /// A node lacks an edge that could not be added.
-    pub(super) is_broken: bool,
+    /// Why nothing can be made of the graph any more.
+    pub(super) broken: Option<Broken>,
     /// The nodes of the graph that this is a copy of, with those that stand for them here.
     pub(super) twins: HashMap<Node, Node>,
     position: BuilderPosition,
@@ -64,6 +67,20 @@ pub struct GraphBuilder<'body> {
 
 /// An executable graph, for the graph that it was made of.
 pub(super) struct Instance;
+
+/// What an earlier error has left behind in a graph: nodes cannot be taken out again (a driver refuses it where the graph allocates memory), so no
+/// executable graph and no copy is made of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Broken {
+    /// The node, or the one whose body it is.
+    pub(super) node: Node,
+    /// What is wrong with it.
+    pub(super) what: &'static str,
+}
+
+/// What is wrong with a node some edge of which could not be added.
+pub(super) const LACKS_EDGE: &str =
+    "it is not complete, as the call that added it, or an edge of it, has failed";
 
 /// What a builder adds nodes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,12 +94,21 @@ pub(super) enum BuilderPosition {
 impl<'body> GraphBuilder<'body> {
     /// For a graph, which the builder takes over.
     pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder<'body> {
-        GraphBuilder::with(Template::own(gpu, raw), gpu, raw)
+        GraphBuilder::numbered(gpu, raw, next_number())
+    }
+
+    /// As [`new`](Self::new), for a graph that had a number before.
+    pub(super) fn numbered(
+        gpu: &Arc<OpenDevice>,
+        raw: raw::CUgraph,
+        number: u64,
+    ) -> GraphBuilder<'body> {
+        GraphBuilder::with(Template::own(gpu, raw), gpu, raw, number)
     }
 
     /// For the body of a node of this graph or body.
     pub(super) fn body<'inner>(&self, raw: raw::CUgraph) -> GraphBuilder<'inner> {
-        let mut body = GraphBuilder::with(self.template.clone(), &self.gpu, raw);
+        let mut body = GraphBuilder::with(self.template.clone(), &self.gpu, raw, next_number());
         body.position = BuilderPosition::Body;
         body.memory_of = self.memory_of;
         body
@@ -92,8 +118,8 @@ impl<'body> GraphBuilder<'body> {
         template: Arc<Template>,
         gpu: &Arc<OpenDevice>,
         raw: raw::CUgraph,
+        number: u64,
     ) -> GraphBuilder<'body> {
-        let number = next_number();
         GraphBuilder {
             template,
             gpu: gpu.clone(),
@@ -103,13 +129,14 @@ impl<'body> GraphBuilder<'body> {
             instance: Mutex::default(),
             contents: Contents::default(),
             parts: Parts::default(),
+            followers: Followers::default(),
             uses: HashMap::new(),
             before_all: Vec::new(),
             captured_memory: Vec::new(),
             frees: Vec::new(),
             early: HashMap::new(),
             flags: HashMap::new(),
-            is_broken: false,
+            broken: None,
             twins: HashMap::new(),
             position: BuilderPosition::Graph,
             brand: PhantomData,
@@ -121,11 +148,20 @@ impl<'body> GraphBuilder<'body> {
     pub(crate) fn follow_captured_nodes(&mut self, contents: Contents) -> Result<()> {
         self.captured_memory.clone_from(&contents.memory);
         self.contents = contents;
-        self.before_all = self
-            .raw_nodes()?
-            .into_iter()
+        // What comes after the last ones comes after all. After a kernel that begins early it need not come after what is before that.
+        let mut followed = HashSet::new();
+        for edge in self.raw_edges()? {
+            self.followers.add(edge.from, edge.to);
+            if edge.kind == EdgeKind::Full {
+                followed.insert(edge.from);
+            }
+        }
+        let nodes = self.raw_nodes()?.into_iter();
+        let mut last = nodes
             .map(|node| Node::new(node, self.number))
-            .collect();
+            .collect::<Vec<_>>();
+        last.retain(|node| !followed.contains(node));
+        self.before_all = last;
         Ok(())
     }
 
@@ -211,12 +247,14 @@ impl<'body> GraphBuilder<'body> {
     ///
     /// # Errors
     ///
-    /// A node belongs to another graph, the edge exists, or it would close a circle.
+    /// A node belongs to another graph; `after` has an edge from `before` already, of its own or by memory that both use; or the edge would close a
+    /// circle, of which the error names the nodes. The graph stays as it was.
     // covers: GRAPH-13
     pub fn depend(&mut self, before: impl Into<Node>, after: impl Into<Node>) -> Result<()> {
         let (before, after) = (before.into(), after.into());
         self.check_own(&[before, after])?;
         self.gpu.bind()?;
+        self.followers.check_new_edge(before, after)?;
         self.add_edge(before, after, EdgeKind::Full)?;
         // What comes after a kernel that may end before what is before it comes after that by edges of its own.
         for open in self.early.get(&before).cloned().unwrap_or_default() {
@@ -227,7 +265,7 @@ impl<'body> GraphBuilder<'body> {
             });
             if !known {
                 self.add_edge(open, after, EdgeKind::Full)
-                    .inspect_err(|_| self.is_broken = true)?;
+                    .inspect_err(|_| self.break_at(after, LACKS_EDGE))?;
             }
         }
         Ok(())
@@ -248,10 +286,16 @@ impl<'body> GraphBuilder<'body> {
         }
     }
 
+    /// Notes that an error has left something behind.
+    pub(super) fn break_at(&mut self, node: Node, what: &'static str) {
+        self.broken.get_or_insert(Broken { node, what });
+    }
+
     pub(super) fn add_edge(&mut self, before: Node, after: Node, kind: EdgeKind) -> Result<()> {
         let (from, to) = (before.raw(), after.raw());
         {
             let _turn = self.template.turn();
+            self.template.note_change();
             // SAFETY: both nodes are this graph's: `check_own` has compared the graphs, or the caller passes its own. No method removes nodes.
             unsafe {
                 match kind {
@@ -267,6 +311,7 @@ impl<'body> GraphBuilder<'body> {
             }
         }
         .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))?;
+        self.followers.add(before, after);
         if let Some(part) = self.parts.get_mut(after) {
             part.before.push(Before {
                 node: before,
@@ -366,6 +411,7 @@ impl<'body> GraphBuilder<'body> {
         self.gpu.bind()?;
         let before: Vec<raw::CUgraphNode> = before.iter().map(|node| node.raw()).collect();
         let mut node = null_node();
+        self.template.note_change();
         make(NewNode {
             node: &mut node,
             graph: self.raw,
@@ -382,6 +428,9 @@ impl<'body> GraphBuilder<'body> {
         before: Vec<Node>,
         uses: &[MemoryUse],
     ) {
+        for &earlier in &before {
+            self.followers.add(earlier, node);
+        }
         let full = |node| Before {
             node,
             edge: EdgeKind::Full,
@@ -421,6 +470,51 @@ impl<'body> GraphBuilder<'body> {
         unsafe { nested::nodes_of(self.raw, &self.template.turn()) }
     }
 
+    /// The edges, as the driver lists them.
+    pub(super) fn raw_edges(&self) -> Result<Vec<Edge>> {
+        self.gpu.bind()?;
+        let _turn = self.template.turn();
+        let mut count = 0;
+        let null = std::ptr::null_mut();
+        // SAFETY: with null arrays the driver writes the number of edges to `count` only; `self` keeps the graph.
+        unsafe {
+            call!(cuGraphGetEdges_v2(
+                self.raw,
+                null,
+                null,
+                std::ptr::null_mut(),
+                &mut count
+            ))
+        }?;
+        let mut from = vec![null_node(); count];
+        let mut to = from.clone();
+        let mut data = vec![raw::CUgraphEdgeData::default(); count];
+        if count > 0 {
+            // SAFETY: the arrays have room for `count` entries each; `self` keeps the graph.
+            unsafe {
+                call!(cuGraphGetEdges_v2(
+                    self.raw,
+                    from.as_mut_ptr(),
+                    to.as_mut_ptr(),
+                    data.as_mut_ptr(),
+                    &mut count
+                ))
+            }?;
+        }
+        let node = |raw| Node::new(raw, self.number);
+        Ok(from
+            .into_iter()
+            .zip(to)
+            .zip(&data)
+            .take(count)
+            .map(|((from, to), data)| Edge {
+                from: node(from),
+                to: node(to),
+                kind: EdgeKind::of(data),
+            })
+            .collect())
+    }
+
     /// Takes over what is known of the nodes of another graph, of which this is a copy with these nodes; the contents are there already.
     pub(super) fn follow_original(
         &mut self,
@@ -443,6 +537,7 @@ impl<'body> GraphBuilder<'body> {
         for entries in self.uses.values_mut() {
             entries.replace(|node| Some(twin(node)));
         }
+        self.followers = original.followers.renamed(twin);
         self.before_all = all(&original.before_all);
         self.captured_memory.clone_from(&original.captured_memory);
         let early = original.early.iter();

@@ -14,15 +14,17 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 
+use bytemuck::Pod;
 use warpsmith_driver::raw;
 
-use super::builder::GraphBuilder;
+use super::builder::{Broken, GraphBuilder};
 use super::contents::{Contents, EventAction, MemoryId, RecordedHost, RecordedKernel, next_number};
 use super::description::Graph;
 use super::new_node::last_captured_node;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::check_same_device;
+use crate::memory::DeviceBuffer;
 use crate::order::access::Access;
 use crate::order::capture::{CaptureRecorder, RecordedLaunch};
 use crate::order::entries::Entries;
@@ -39,23 +41,26 @@ use crate::sync::lock;
 /// A capture in progress. It dereferences to its stream: what is enqueued there becomes part of the graph.
 pub struct Capture<'scope, 'env: 'scope> {
     origin: &'scope Stream,
-    state: Arc<CaptureState>,
+    pub(super) state: Arc<CaptureState>,
     /// Invariant in both, as the scopes of `std::thread`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 /// What all streams of a capture share.
-struct CaptureState {
-    number: u64,
-    recorded: Mutex<Recorded>,
+pub(super) struct CaptureState {
+    /// That of the graph, too.
+    pub(super) number: u64,
+    pub(super) recorded: Mutex<Recorded>,
 }
 
 #[derive(Default)]
-struct Recorded {
+pub(super) struct Recorded {
     /// The uses of memory. The contents keep the memory, so no id is used twice.
     uses: HashMap<MemoryId, Entries<Arc<StreamHandle>>>,
-    contents: Contents,
+    pub(super) contents: Contents,
+    /// Why nothing can be made of the graph.
+    pub(super) broken: Option<Broken>,
     /// The streams besides the first.
     forks: Vec<Arc<StreamHandle>>,
 }
@@ -91,7 +96,6 @@ impl CaptureRecorder for CaptureState {
     ) -> Result<()> {
         let node = last_captured_node(stream.stream_ref());
         let (node, known) = match node {
-            // The node's graph has no number yet: this is for its handle alone.
             Ok(node) => (Some(Node::new(node, self.number)), Ok(())),
             Err(error) => (None, Err(error)),
         };
@@ -122,7 +126,13 @@ impl CaptureRecorder for CaptureState {
 
 impl Stream {
     /// Records what the closure enqueues as a graph; nothing runs. The closure may hand the stream to code that knows nothing of
-    /// captures. Buffers that are used are kept by the graph. What has to wait or to allocate is refused and does no harm.
+    /// captures. Buffers that are used are kept by the graph. What has to wait is refused and does no harm.
+    ///
+    /// - Memory that the captured streams allocate ([`zeroed`](Self::zeroed), [`upload`](Self::upload) and the rest) is the graph's, and each launch has it
+    ///   anew: as for [`GraphBuilder::zeroed`]. It is for the rest of the capture and the nodes that are added to the graph later. It is freed where
+    ///   [`Capture::free`] says so, else after its last use, and not when the buffer is dropped.
+    /// - What is uploaded is copied now, and the graph keeps the copy.
+    /// - A launch of an executable graph becomes a child graph ([`GraphExec::launch`](crate::GraphExec::launch)).
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -153,6 +163,37 @@ impl Stream {
     pub fn capture<'env, F>(&'env mut self, record: F) -> Result<Graph>
     where
         F: for<'scope> FnOnce(&'scope Capture<'scope, 'env>) -> Result<()>,
+    {
+        self.try_capture(record)
+    }
+
+    /// As [`capture`](Self::capture), of a closure with an error of the program's own. Where nothing else says which, the closure does:
+    ///
+    /// ```
+    /// use std::error::Error;
+    ///
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<(), Box<dyn Error>> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let mut stream = gpu.stream()?;
+    /// let mut words = stream.zeroed::<u32>(4)?;
+    /// let graph = stream.try_capture(|capture| -> Result<(), Box<dyn Error>> {
+    ///     capture.fill(&mut words, "7".parse()?)?;   // the parser's error or the device's
+    ///     Ok(())
+    /// })?;
+    /// # let _ = graph;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`capture`](Self::capture).
+    pub fn try_capture<'env, F, E>(&'env mut self, record: F) -> Result<Graph, E>
+    where
+        F: for<'scope> FnOnce(&'scope Capture<'scope, 'env>) -> Result<(), E>,
+        E: From<Error>,
     {
         let gpu = &self.gpu;
         gpu.bind()?;
@@ -199,7 +240,7 @@ impl Stream {
                 drop(ended);
                 Err(error)
             }
-            Ok(Ok(())) => ended,
+            Ok(Ok(())) => Ok(ended?),
         }
     }
 
@@ -233,8 +274,9 @@ impl Stream {
                 Code::STREAM_CAPTURE_INVALIDATED,
             ));
         }
-        let mut graph = Graph::own(GraphBuilder::new(gpu, handle));
+        let mut graph = Graph::own(GraphBuilder::numbered(gpu, handle, state.number));
         ended?;
+        graph.broken = recorded.broken;
         graph.follow_captured_nodes(recorded.contents)?;
         Ok(graph)
     }
@@ -255,7 +297,11 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     pub fn fork(&'scope self, stream: &'scope mut Stream) -> Result<&'scope Stream> {
         let gpu = &self.origin.gpu;
         check_same_device("cuStreamWaitEvent", gpu, &stream.gpu)?;
-        stream.handle.refuse_capture("Capture::fork")?;
+        stream.handle.refuse_capture(
+            "Capture::fork",
+            "it is part of a capture already",
+            "use it as it is, if it is this capture; else fork another stream",
+        )?;
         gpu.bind()?;
         let guard = gpu.lock_order();
         gpu.order()
@@ -369,10 +415,65 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
         Ok(())
     }
 
+    /// Frees memory that the capture has allocated, in the order of a stream of the capture and after all that uses it so far, so that later allocations may
+    /// have its place. What is never freed is freed at the end of each launch. An empty buffer has no memory: nothing happens.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let mut stream = gpu.stream()?;
+    /// let mut result = stream.zeroed::<u32>(4)?;
+    /// let graph = stream.capture(|capture| {
+    ///     let scratch = capture.upload(&[1, 2, 3, 4])?;
+    ///     capture.copy(&scratch, &mut result)?;
+    ///     capture.free(capture.stream(), scratch)
+    /// })?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!(stream.download(&result)?, [1, 2, 3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The stream is not part of this capture, or the buffer is not memory of it.
+    // covers: GMEM-06, GMEM-17
+    pub fn free<T: Pod>(&self, stream: &Stream, buffer: DeviceBuffer<T>) -> Result<()> {
+        const CALL: &str = "cuMemFreeAsync";
+        self.check_member("Capture::free", stream)?;
+        let Some(allocation) = buffer.into_allocation() else {
+            return Ok(());
+        };
+        let Some(memory) = allocation.graph_memory() else {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "the memory is not the capture's: it was allocated outside",
+                "drop the buffer: the graph keeps the memory as long as it needs it",
+            ));
+        };
+        let gpu = &self.origin.gpu;
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        memory.check_node_of(self.state.number)?;
+        self.state.order_use(
+            &guard,
+            allocation.clone(),
+            &stream.handle,
+            Access::EVERYTHING,
+        )?;
+        // SAFETY: the address is that of an allocation of this capture, which nothing has freed yet; what uses it comes before, by the line above.
+        unsafe { call!(cuMemFreeAsync(memory.address, stream.handle.raw())) }?;
+        memory.set_freed();
+        Ok(())
+    }
+
     /// # Errors
     ///
     /// The stream is not part of this capture.
-    fn check_member(&self, call: &'static str, stream: &Stream) -> Result<()> {
+    pub(super) fn check_member(&self, call: &'static str, stream: &Stream) -> Result<()> {
         if stream.handle.capture_number() != Some(self.state.number) {
             return Err(Error::misuse(
                 call,

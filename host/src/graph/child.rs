@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
+use warpsmith_driver::raw;
+
 use super::builder::GraphBuilder;
 use super::contents::null_node;
 use super::description::Graph;
 use super::handle::sealed::Named;
 use super::handle::{ChildNode, NodeHandle};
 use super::nested;
+use super::new_node::NewNode;
 use super::part::PartKind;
 use super::template::turns;
 use crate::driver_call::call;
@@ -67,16 +70,8 @@ impl GraphBuilder<'_> {
         let node = {
             let _turns = turns(&self.template, &graph.template);
             self.make_in_turn(&before, |new| {
-                // SAFETY: `new` has a variable for the node and nodes of this graph; `graph` owns the child, which is another one.
-                unsafe {
-                    call!(cuGraphAddChildGraphNode(
-                        new.node,
-                        new.graph,
-                        new.before.as_ptr(),
-                        new.before.len(),
-                        graph.raw
-                    ))
-                }
+                // SAFETY: `graph` owns the child, which is another one than this.
+                unsafe { make_child(new, graph.raw) }
             })?
         };
         self.note(node, PartKind::Child, before, &uses);
@@ -88,9 +83,31 @@ impl GraphBuilder<'_> {
                     .and_then(|copy| nested::find_marked(&graph.contents, copy, self.number, &turn))
             }
         };
-        let contents = found.inspect_err(|_| self.is_broken = true)?;
+        let mut contents = found.inspect_err(|_| self.break_at(node, UNKNOWN_NODES))?;
+        contents.inner.push(graph.number);
         self.keep_with(node, |all| all.absorb(contents.clone()));
         Ok(ChildNode::named(node))
+    }
+}
+
+/// What is wrong with a child graph's node in whose copy some nodes were not found.
+pub(super) const UNKNOWN_NODES: &str = "it is a child graph whose copy could not be looked through";
+
+/// Makes a child graph's node.
+///
+/// # Safety
+///
+/// The child is alive, and not the graph of the new node.
+pub(super) unsafe fn make_child(new: NewNode<'_>, child: raw::CUgraph) -> Result<()> {
+    // SAFETY: `new` has a variable for the node and nodes of its graph; the rest the caller says.
+    unsafe {
+        call!(cuGraphAddChildGraphNode(
+            new.node,
+            new.graph,
+            new.before.as_ptr(),
+            new.before.len(),
+            child
+        ))
     }
 }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use warpsmith_device::launch::{ConditionHandle, Value};
 
-use super::builder::GraphBuilder;
+use super::builder::{GraphBuilder, LACKS_EDGE};
 use super::contents::Contents;
 use super::edge::EdgeKind;
 use crate::driver_call::call;
@@ -15,6 +15,13 @@ use crate::launch::{Argument, Packer};
 use warpsmith_driver::raw::{self, CUgraphConditionalNodeType as Type};
 
 const CALL: &str = "cuGraphAddNode";
+
+// What is wrong with a node whose closure has failed.
+const UNFINISHED_LOOP: &str = "it is a loop whose body is not whole: its closure failed or panicked, or passed the condition to no kernel";
+const UNFINISHED_BRANCH: &str =
+    "it is a branch whose body is not whole: its closure failed or panicked";
+const UNFINISHED_CHOICE: &str =
+    "it is a choice whose bodies are not whole: their closure failed or panicked";
 
 /// A number on the device that decides whether a body runs: anything but 0 means yes. Kernels of its graph and of the bodies in that set it;
 /// they take it as a `graph::Condition` of the device library. Foreign PTX takes the handle, a `u64`.
@@ -30,7 +37,7 @@ pub struct Condition {
 
 impl Argument<Value<u64>> for Condition {
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        <u64 as Argument<Value<u64>>>::pack(&self.handle, packer);
+        packer.condition_as_number(&self.handle);
     }
 }
 
@@ -93,32 +100,109 @@ impl GraphBuilder<'_> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// The condition is another graph's or body's, or decides about a node already: then nothing is added. The closure's error; no kernel in the body,
+    /// or in the bodies inside of it, is passed the condition, so that nothing could end the loop. After either the node is there without a whole
+    /// body, and the graph cannot be made ready nor copied any more ([`Graph::instantiate`](crate::Graph::instantiate) names the node): build it anew.
     // covers: COND-04, COND-06
     pub fn while_loop(
         &mut self,
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        self.try_while_loop(condition, body)
+    }
+
+    /// As [`while_loop`](Self::while_loop), of a closure with an error of the program's own. Where nothing else says which, the closure does:
+    /// `|body| -> anyhow::Result<()> { .. }`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`while_loop`](Self::while_loop).
+    pub fn try_while_loop<E: From<Error>>(
+        &mut self,
+        condition: Condition,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<(), E>,
+    ) -> Result<Node, E> {
         let mut body = Some(body);
+        let handle = condition.handle;
         self.conditional(
             condition,
-            Type::CU_GRAPH_COND_TYPE_WHILE,
-            1,
-            |_, builder| body.take().map_or(Ok(()), |body| body(builder)),
+            (Type::CU_GRAPH_COND_TYPE_WHILE, UNFINISHED_LOOP, 1),
+            |_, builder| {
+                body.take().map_or(Ok(()), |body| body(builder))?;
+                match builder.contents.passed_conditions.contains(&handle) {
+                    true => Ok(()),
+                    false => Err(never_ends().into()),
+                }
+            },
         )
     }
 
     /// Adds a branch: the body runs once if the condition is not 0.
+    ///
+    /// # Errors
+    ///
+    /// The condition is another graph's or body's, or decides about a node already; the closure's, after which the graph cannot be made ready, as for
+    /// [`while_loop`](Self::while_loop).
     // covers: COND-05
     pub fn if_then(
         &mut self,
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        self.try_if_then(condition, body)
+    }
+
+    /// As [`if_then`](Self::if_then), of a closure with an error of the program's own.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// /// The program's own error.
+    /// #[derive(Debug)]
+    /// enum Failure {
+    ///     Device(Error),
+    ///     Plan(&'static str),
+    /// }
+    ///
+    /// impl From<Error> for Failure {
+    ///     fn from(error: Error) -> Failure {
+    ///         Failure::Device(error)
+    ///     }
+    /// }
+    ///
+    /// fn step(planned: Option<u32>) -> Result<Graph, Failure> {
+    ///     # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    ///     # let mut word = gpu.stream()?.zeroed::<u32>(1)?;
+    ///     let mut graph = gpu.graph()?;
+    ///     let condition = graph.condition(1)?;
+    ///     graph.try_if_then(condition, |body| -> Result<(), Failure> {
+    ///         body.fill(&mut word, planned.ok_or(Failure::Plan("nothing is planned"))?)?;
+    ///         Ok(())
+    ///     })?;
+    ///     Ok(graph)
+    /// }
+    /// # assert!(step(Some(1)).is_ok());
+    /// # assert!(matches!(step(None), Err(Failure::Plan(_))));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`if_then`](Self::if_then).
+    pub fn try_if_then<E: From<Error>>(
+        &mut self,
+        condition: Condition,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<(), E>,
+    ) -> Result<Node, E> {
         let mut body = Some(body);
-        self.conditional(condition, Type::CU_GRAPH_COND_TYPE_IF, 1, |_, builder| {
-            body.take().map_or(Ok(()), |body| body(builder))
-        })
+        self.conditional(
+            condition,
+            (Type::CU_GRAPH_COND_TYPE_IF, UNFINISHED_BRANCH, 1),
+            |_, builder| body.take().map_or(Ok(()), |body| body(builder)),
+        )
     }
 
     /// Adds a branch of two ways. The closure is called for each of the two bodies: with `true` for the one that runs if the condition is not
@@ -144,18 +228,30 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); those of the closure.
+    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); those of [`if_then`](Self::if_then).
     // covers: COND-10
     pub fn if_else(
         &mut self,
         condition: Condition,
-        mut body: impl for<'body> FnMut(bool, &mut GraphBuilder<'body>) -> Result<()>,
+        body: impl for<'body> FnMut(bool, &mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        self.try_if_else(condition, body)
+    }
+
+    /// As [`if_else`](Self::if_else), of a closure with an error of the program's own: see [`try_if_then`](Self::try_if_then).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`if_else`](Self::if_else).
+    pub fn try_if_else<E: From<Error>>(
+        &mut self,
+        condition: Condition,
+        mut body: impl for<'body> FnMut(bool, &mut GraphBuilder<'body>) -> Result<(), E>,
+    ) -> Result<Node, E> {
         self.require_several_bodies("a branch of two ways (`if_else`)")?;
         self.conditional(
             condition,
-            Type::CU_GRAPH_COND_TYPE_IF,
-            2,
+            (Type::CU_GRAPH_COND_TYPE_IF, UNFINISHED_BRANCH, 2),
             |index, builder| body(index == 0, builder),
         )
     }
@@ -166,7 +262,7 @@ impl GraphBuilder<'_> {
     /// # Errors
     ///
     /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); there are to be no bodies; those
-    /// of the bodies.
+    /// of [`if_then`](Self::if_then).
     // covers: COND-10
     pub fn switch(
         &mut self,
@@ -174,6 +270,20 @@ impl GraphBuilder<'_> {
         bodies: u32,
         body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        self.try_switch(condition, bodies, body)
+    }
+
+    /// As [`switch`](Self::switch), of a closure with an error of the program's own: see [`try_if_then`](Self::try_if_then).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`switch`](Self::switch).
+    pub fn try_switch<E: From<Error>>(
+        &mut self,
+        condition: Condition,
+        bodies: u32,
+        body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<(), E>,
+    ) -> Result<Node, E> {
         self.require_several_bodies("a choice between bodies (`switch`)")?;
         if bodies == 0 {
             return Err(Error::misuse(
@@ -181,9 +291,14 @@ impl GraphBuilder<'_> {
                 Code::INVALID_VALUE,
                 "a choice between no bodies",
                 "give the number of bodies, at least 1",
-            ));
+            )
+            .into());
         }
-        self.conditional(condition, Type::CU_GRAPH_COND_TYPE_SWITCH, bodies, body)
+        self.conditional(
+            condition,
+            (Type::CU_GRAPH_COND_TYPE_SWITCH, UNFINISHED_CHOICE, bodies),
+            body,
+        )
     }
 
     fn require_several_bodies(&self, what: &str) -> Result<()> {
@@ -201,13 +316,43 @@ impl GraphBuilder<'_> {
         ))
     }
 
-    fn conditional(
+    fn conditional<E: From<Error>>(
+        &mut self,
+        condition: Condition,
+        (body_type, unfinished, bodies): (Type, &'static str, u32),
+        mut body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<(), E>,
+    ) -> Result<Node, E> {
+        let (node, graphs) = self.add_conditional(condition, body_type, bodies)?;
+        for (number, inner) in (0..).zip(graphs) {
+            let mut builder = self.body(inner);
+            let outcome = catch_unwind(AssertUnwindSafe(|| body(number, &mut builder)));
+            // Whatever the closure did: nodes that were added are in the graph, and use what they use.
+            let mut contents = std::mem::take(&mut builder.contents);
+            contents.inner.push(builder.number);
+            self.broken = self.broken.or(builder.broken);
+            let noted = self.add_contents(node, &contents);
+            match outcome {
+                Ok(Ok(())) => noted?,
+                Ok(Err(error)) => {
+                    self.break_at(node, unfinished);
+                    return Err(error);
+                }
+                Err(panic) => {
+                    self.break_at(node, unfinished);
+                    resume_unwind(panic)
+                }
+            }
+        }
+        Ok(node)
+    }
+
+    /// Adds a conditional node with empty bodies, and gives the graphs of these, which live as long as the node.
+    fn add_conditional(
         &mut self,
         condition: Condition,
         body_type: Type,
         bodies: u32,
-        mut body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
-    ) -> Result<Node> {
+    ) -> Result<(Node, Vec<raw::CUgraph>)> {
         if condition.graph != self.number {
             return Err(Error::misuse(
                 CALL,
@@ -253,27 +398,12 @@ impl GraphBuilder<'_> {
             }
         })?;
         self.unused_conditions.swap_remove(index);
-        let mut outcome = Ok(Ok(()));
-        for number in 0..bodies {
-            // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (`bodies`) graphs, which lives as long as
-            // the node.
-            let inner = unsafe {
-                let graphs = parameters.__bindgen_anon_1.conditional.phGraph_out;
-                *graphs.add(number as usize)
-            };
-            let mut builder = self.body(inner);
-            outcome = catch_unwind(AssertUnwindSafe(|| body(number, &mut builder)));
-            // Whatever the closure did: nodes that were added will run, and use what they use.
-            let contents = std::mem::take(&mut builder.contents);
-            self.is_broken |= builder.is_broken;
-            let noted = self.add_contents(node, &contents);
-            if !matches!(outcome, Ok(Ok(()))) {
-                break;
-            }
-            noted?;
-        }
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
-        Ok(node)
+        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (`bodies`) graphs, which lives as long as the node.
+        let graphs = unsafe {
+            let graphs = parameters.__bindgen_anon_1.conditional.phGraph_out;
+            std::slice::from_raw_parts(graphs, bodies as usize)
+        };
+        Ok((node, graphs.to_vec()))
     }
 
     /// Notes what is in a body of a node, and puts the node after all that conflicts with that.
@@ -288,9 +418,18 @@ impl GraphBuilder<'_> {
             });
             if earlier != node && !known {
                 self.add_edge(earlier, node, EdgeKind::Full)
-                    .inspect_err(|_| self.is_broken = true)?;
+                    .inspect_err(|_| self.break_at(node, LACKS_EDGE))?;
             }
         }
         Ok(())
     }
+}
+
+fn never_ends() -> Error {
+    Error::misuse(
+        CALL,
+        Code::INVALID_VALUE,
+        "the loop would never end: no kernel in its body is passed its condition, so that nothing there could set it",
+        "pass the condition to a kernel of the body, which sets it to 0 (`graph::Condition::set` of the device library) when the loop is to end",
+    )
 }

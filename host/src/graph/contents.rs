@@ -45,6 +45,10 @@ pub(crate) struct Contents {
     pub(crate) outside_of_bodies: Option<&'static str>,
     /// Conditions were made, which cannot be copied with the graph.
     pub(crate) has_conditions: bool,
+    /// The conditions that kernels are passed, by their handles.
+    pub(crate) passed_conditions: Vec<u64>,
+    /// The numbers of what is inside of nodes: of bodies, and of the graphs that child graphs are copies of.
+    pub(crate) inner: Vec<u64>,
 }
 
 /// A kernel node.
@@ -148,6 +152,12 @@ impl Contents {
         });
         remove_each(&mut self.kept, &other.kept, Arc::ptr_eq);
         remove_each(&mut self.launchable, &other.launchable, Arc::ptr_eq);
+        remove_each(
+            &mut self.passed_conditions,
+            &other.passed_conditions,
+            PartialEq::eq,
+        );
+        remove_each(&mut self.inner, &other.inner, PartialEq::eq);
     }
 
     /// Adds all that another graph uses.
@@ -163,6 +173,8 @@ impl Contents {
         self.add_panics(&other.panics);
         self.outside_of_bodies = self.outside_of_bodies.or(other.outside_of_bodies);
         self.has_conditions |= other.has_conditions;
+        self.passed_conditions.extend(other.passed_conditions);
+        self.inner.extend(other.inner);
     }
 }
 

@@ -62,9 +62,7 @@ impl GraphBuilder<'_> {
         data: &[T],
         to: &mut D,
     ) -> Result<CopyNode> {
-        let mut pinned = Gpu::from(&self.gpu).pinned(data.len())?;
-        pinned.host_mut()?.copy_from_slice(data);
-        self.copy_from_host(&pinned, to)
+        self.copy_from_host(&PinnedBuffer::copy_of(&Gpu::from(&self.gpu), data)?, to)
     }
 
     /// Adds a copy of a matrix to another one of as many rows and columns; the strides may differ.
@@ -289,7 +287,10 @@ pub(super) fn fill_pattern<T: bytemuck::Pod>(value: &T) -> Result<Pattern> {
         Error::misuse(
             FILL,
             Code::INVALID_VALUE,
-            "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
+            format!(
+                "a memset writes patterns of 1, 2 or 4 bytes, and this value of {} bytes is no repetition of one",
+                size_of::<T>()
+            ),
             "copy from a filled buffer instead",
         )
     })

@@ -4,11 +4,8 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use warpsmith_driver::raw;
-
 use super::builder::GraphBuilder;
-use super::contents::null_node;
-use super::edge::{Edge, EdgeKind};
+use super::edge::Edge;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::Gpu;
@@ -111,47 +108,7 @@ impl Graph {
     /// The edges.
     // covers: GRAPH-15
     pub fn edges(&self) -> Result<Vec<Edge>> {
-        self.builder.gpu.bind()?;
-        let _turn = self.builder.template.turn();
-        let mut count = 0;
-        let null = std::ptr::null_mut();
-        // SAFETY: with null arrays the driver writes the number of edges to `count` only; `self` owns the graph.
-        unsafe {
-            call!(cuGraphGetEdges_v2(
-                self.builder.raw,
-                null,
-                null,
-                std::ptr::null_mut(),
-                &mut count
-            ))
-        }?;
-        let mut from = vec![null_node(); count];
-        let mut to = from.clone();
-        let mut data = vec![raw::CUgraphEdgeData::default(); count];
-        if count > 0 {
-            // SAFETY: the arrays have room for `count` entries each; `self` owns the graph.
-            unsafe {
-                call!(cuGraphGetEdges_v2(
-                    self.builder.raw,
-                    from.as_mut_ptr(),
-                    to.as_mut_ptr(),
-                    data.as_mut_ptr(),
-                    &mut count
-                ))
-            }?;
-        }
-        let node = |raw| Node::new(raw, self.builder.number);
-        Ok(from
-            .into_iter()
-            .zip(to)
-            .zip(&data)
-            .take(count)
-            .map(|((from, to), data)| Edge {
-                from: node(from),
-                to: node(to),
-                kind: EdgeKind::of(data),
-            })
-            .collect())
+        self.builder.raw_edges()
     }
 }
 

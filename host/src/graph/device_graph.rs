@@ -98,7 +98,11 @@ impl Graph {
     pub fn instantiate_for_device_launch(&self, stream: &Stream) -> Result<DeviceGraph> {
         const CALL: &str = "cuGraphInstantiateWithParams";
         check_same_device(CALL, &self.gpu, &stream.gpu)?;
-        stream.handle.refuse_capture(CALL)?;
+        stream.handle.refuse_capture(
+            CALL,
+            "a graph that kernels launch is uploaded at once, which is no node",
+            "make and update it before the capture",
+        )?;
         self.gpu.bind()?;
         check_for_device(self)?;
         // From the beginning, so that the contents of all that may launch it know it, whatever it is updated to.
@@ -153,7 +157,11 @@ impl DeviceGraph {
         for other in [&graph.gpu, &stream.gpu] {
             check_same_device(CALL, &self.gpu, other)?;
         }
-        stream.handle.refuse_capture(CALL)?;
+        stream.handle.refuse_capture(
+            CALL,
+            "a graph that kernels launch is uploaded at once, which is no node",
+            "make and update it before the capture",
+        )?;
         self.gpu.bind()?;
         check_for_device(graph)?;
         self.refuse_further_uses(graph)?;

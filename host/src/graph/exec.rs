@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
 
-use super::builder::Instance;
+use super::builder::{Broken, Instance};
+use super::capture::CaptureState;
+use super::captured_child::{WholeGraph, refuse_changed};
 use super::contents::{Contents, EventAction, RecordedHost};
 use super::description::Graph;
 use super::last_handle::LastHandle;
@@ -68,8 +70,34 @@ pub struct GraphExec {
     pub(super) panics: Option<Arc<PanicSource>>,
     /// What its host nodes point to.
     pub(super) functions: Vec<HostCall>,
+    /// What it runs as a whole.
+    whole: Whole,
+    /// A node was changed by itself since it was what `whole` says.
+    pub(super) is_changed: bool,
+    /// The nodes that were switched off.
+    pub(super) switched_off: Vec<Node>,
     /// Where it was launched last.
     last_stream: Weak<StreamHandle>,
+}
+
+/// The graph that an executable graph was made of, or updated to last.
+struct Whole {
+    template: Arc<Template>,
+    /// The graph's number.
+    number: u64,
+    /// How many changes the graph had seen.
+    changes: u64,
+}
+
+impl Whole {
+    /// The graph as it is now.
+    fn of(graph: &Graph) -> Whole {
+        Whole {
+            template: graph.template.clone(),
+            number: graph.number,
+            changes: graph.template.changes(),
+        }
+    }
 }
 
 /// What a host node of an executable graph calls.
@@ -160,21 +188,24 @@ impl Graph {
             captured_memory: self.captured_memory.clone(),
             panics,
             functions,
+            whole: Whole::of(self),
+            is_changed: false,
+            switched_off: Vec::new(),
             last_stream: Weak::new(),
         })
     }
 
     /// # Errors
     ///
-    /// An earlier error has left a node without an edge that it needs.
+    /// An earlier error has left a node without an edge that it needs, or a body unfinished.
     pub(super) fn refuse_broken(&self) -> Result<()> {
-        if !self.is_broken {
+        let Some(Broken { node, what }) = self.broken else {
             return Ok(());
-        }
+        };
         Err(Error::misuse(
             "cuGraphInstantiate",
             Code::INVALID_VALUE,
-            "a node of the graph is not complete: the call that added it, or an edge of it, has failed",
+            format!("nothing can be made of the graph because of {node:?}: {what}"),
             "build the graph anew, and look at that call's error",
         ))
     }
@@ -246,17 +277,26 @@ impl GraphExec {
     /// Launches the graph in the stream and returns: it runs after what the stream holds and before what comes later. Within the
     /// graph only its edges give order. The memory that it uses is put in order with other streams' uses.
     ///
+    /// In a stream that is being captured the launch becomes a child graph of what is captured: a copy of the graph that this was made of, or
+    /// updated to last. It is a copy of that alone, so it is refused where a single node was changed or switched off since, or the graph has got
+    /// more nodes; [`Capture::child`](crate::Capture::child) adds any graph.
+    ///
     /// # Errors
     ///
-    /// The host has some of its memory open, the stream is being captured, or an earlier fault comes to light.
+    /// The host has some of its memory open, or an earlier fault comes to light. In a capture: the graph allocates memory, has loops or branches, or is
+    /// not what this is any more.
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
         check_same_device(CALL, &self.gpu, &stream.gpu)?;
-        stream.handle.refuse_capture(CALL)?;
         let gpu = self.gpu.clone();
         gpu.bind()?;
+        // Given up after the lock: with its last owner a stream of another library gives up its keeper, which is the program's and may call this crate.
+        let last = self.last_stream.upgrade();
         let guard = gpu.lock_order();
+        if stream.handle.is_captured() {
+            return self.launch_captured(&guard, stream);
+        }
         let open = self
             .contents
             .ordered()
@@ -281,7 +321,7 @@ impl GraphExec {
             .records_events()
             .then(|| stream.handle.timeline().end());
         let (launch, to_set) = begin_graph_launch(stream.handle.timeline(), self.panic_sources());
-        let enqueued = self.enqueue(&guard, stream, &launch, &to_set);
+        let enqueued = self.enqueue(&guard, stream, last.as_deref(), &launch, &to_set);
         if enqueued.is_err() {
             self.panic_sources().for_each(Source::separate_next_launch);
         }
@@ -302,6 +342,33 @@ impl GraphExec {
         Ok(())
     }
 
+    /// Adds a copy of the graph that this is to the stream's capture.
+    fn launch_captured(&self, guard: &OrderGuard<'_>, stream: &Stream) -> Result<()> {
+        let capture = CaptureState::of(&self.gpu, guard, &stream.handle)?;
+        if self.is_changed {
+            return Err(refuse_changed("a node of this was changed by itself since"));
+        }
+        if let Some(node) = self.switched_off.first() {
+            return Err(refuse_changed(&format!("{node:?} of this is switched off")));
+        }
+        let Whole {
+            template,
+            number,
+            changes,
+        } = &self.whole;
+        if template.changes() != *changes {
+            return Err(refuse_changed(
+                "nodes or edges were added to that graph since",
+            ));
+        }
+        let whole = WholeGraph {
+            template,
+            contents: &self.contents,
+            number: *number,
+        };
+        capture.add_child(guard, &stream.handle, &whole)
+    }
+
     fn records_events(&self) -> bool {
         let mut events = self.contents.events.iter();
         events.any(|used| used.action == EventAction::Record)
@@ -320,6 +387,7 @@ impl GraphExec {
         &mut self,
         guard: &OrderGuard<'_>,
         stream: &Stream,
+        last: Option<&StreamHandle>,
         launch: &NewLaunch<'_>,
         to_set: &[NumberToSet],
     ) -> Result<()> {
@@ -333,8 +401,8 @@ impl GraphExec {
             )?;
         }
         if !to_set.is_empty()
-            && let Some(last) = self.last_stream.upgrade()
-            && !Arc::ptr_eq(&last, &stream.handle)
+            && let Some(last) = last
+            && *last != *stream.handle
         {
             last.hold_back(guard, stream.handle.stream_ref())?;
         }
@@ -363,7 +431,11 @@ impl GraphExec {
     pub fn upload(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphUpload";
         check_same_device(CALL, &self.gpu, &stream.gpu)?;
-        stream.handle.refuse_capture(CALL)?;
+        stream.handle.refuse_capture(
+            CALL,
+            "an upload is no node of a graph",
+            "upload before the capture, or in the stream that launches the graph",
+        )?;
         self.gpu.bind()?;
         // SAFETY: `self` owns the executable graph, `stream` the stream.
         unsafe { call!(cuGraphUpload(self.raw, stream.handle.raw())) }
@@ -424,6 +496,8 @@ impl GraphExec {
             _ => None,
         };
         self.captured_memory.clone_from(&graph.captured_memory);
+        self.whole = Whole::of(graph);
+        self.is_changed = false;
         if let Some(parts) = &self.parts {
             find_owners(&mut functions, parts);
         }

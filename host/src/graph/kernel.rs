@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
-use super::builder::GraphBuilder;
+use super::builder::{GraphBuilder, LACKS_EDGE};
 use super::contents::RecordedKernel;
 use super::edge::EdgeKind;
 use super::handle::KernelNode;
@@ -228,6 +228,7 @@ impl GraphBuilder<'_> {
         let (before, after) = (before.into(), after.into());
         self.check_own(&[before, after])?;
         self.gpu.bind()?;
+        self.followers.check_new_edge(before, after)?;
         self.add_edge(before, after, EdgeKind::Started)
     }
 
@@ -275,6 +276,9 @@ impl GraphBuilder<'_> {
             let graphs = packer.graphs().iter();
             graphs.for_each(|passed| contents.keep_launchable(passed.graph));
             contents.kept.extend(keepers.iter().cloned());
+            contents
+                .passed_conditions
+                .extend_from_slice(packer.passed_conditions());
             contents.launches.push(RecordedKernel {
                 node: Some(node),
                 launch: recorded.clone(),
@@ -283,7 +287,7 @@ impl GraphBuilder<'_> {
         if let Some(trigger) = early {
             for &before in &open {
                 self.add_edge(before, node, EdgeKind::Programmatic(trigger))
-                    .inspect_err(|_| self.is_broken = true)?;
+                    .inspect_err(|_| self.break_at(node, LACKS_EDGE))?;
             }
             self.early.insert(node, open);
         }

@@ -132,7 +132,10 @@ impl GraphBuilder<'_> {
                 "drop the buffer: it is freed after its last use",
             ));
         };
-        let node = self.make_free(allocation.clone(), memory)?;
+        let (node, before) = self.make_free(allocation.clone(), memory)?;
+        for earlier in before {
+            self.followers.add(earlier, node);
+        }
         self.frees.push(node);
         Ok(Some(node))
     }
@@ -212,7 +215,12 @@ impl GraphBuilder<'_> {
         Ok(())
     }
 
-    fn make_free(&self, allocation: Arc<dyn OrderedMemory>, memory: &GraphMemory) -> Result<Node> {
+    /// The node that was made, and those that it comes after.
+    fn make_free(
+        &self,
+        allocation: Arc<dyn OrderedMemory>,
+        memory: &GraphMemory,
+    ) -> Result<(Node, Vec<Node>)> {
         let used = MemoryUse {
             memory: allocation,
             access: Access::EVERYTHING,
@@ -232,6 +240,6 @@ impl GraphBuilder<'_> {
             }
         })?;
         memory.set_freed();
-        Ok(node)
+        Ok((node, before))
     }
 }

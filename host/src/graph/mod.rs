@@ -9,6 +9,7 @@
 
 mod builder;
 mod capture;
+mod captured_child;
 mod child;
 mod conditional;
 mod contents;
@@ -20,6 +21,7 @@ mod edge;
 mod event;
 mod exec;
 mod flags;
+mod followers;
 mod handle;
 mod kernel;
 mod last_handle;

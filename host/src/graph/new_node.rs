@@ -63,7 +63,24 @@ fn record(
 
 /// The node of what was enqueued last in a captured stream.
 pub(super) fn last_captured_node(stream: StreamRef<'_>) -> Result<raw::CUgraphNode> {
-    const CALL: &str = "cuStreamGetCaptureInfo";
+    let last = capture_position(stream)?.after.first().copied();
+    last.ok_or_else(|| failed(INFORMATION, Code::STREAM_CAPTURE_INVALIDATED))
+}
+
+/// Where a captured stream stands.
+pub(super) struct CapturePosition {
+    /// The graph, which the capture makes and the driver owns until its end.
+    pub(super) graph: raw::CUgraph,
+    /// The nodes that the next one comes after.
+    pub(super) after: Vec<raw::CUgraphNode>,
+}
+
+const INFORMATION: &str = "cuStreamGetCaptureInfo";
+
+/// # Errors
+///
+/// The stream is not being captured, or the capture is broken.
+pub(super) fn capture_position(stream: StreamRef<'_>) -> Result<CapturePosition> {
     let mut status = raw::CUstreamCaptureStatus(0);
     let (mut number, mut graph) = (0, std::ptr::null_mut());
     let (mut frontier, mut data, mut length) = (std::ptr::null(), std::ptr::null(), 0);
@@ -79,9 +96,13 @@ pub(super) fn last_captured_node(stream: StreamRef<'_>) -> Result<raw::CUgraphNo
             &mut length
         ))
     }?;
-    if length == 0 {
-        return Err(failed(CALL, Code::STREAM_CAPTURE_INVALIDATED));
+    if status != raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE {
+        return Err(failed(INFORMATION, Code::STREAM_CAPTURE_INVALIDATED));
     }
-    // SAFETY: the driver said that `frontier` has `length` nodes, which is not 0, and keeps them until the next call on the stream.
-    Ok(unsafe { *frontier })
+    let after = match length {
+        0 => Vec::new(),
+        // SAFETY: the driver said that `frontier` has `length` nodes, and keeps them until the next call on the stream.
+        _ => unsafe { std::slice::from_raw_parts(frontier, length) }.to_vec(),
+    };
+    Ok(CapturePosition { graph, after })
 }

@@ -52,6 +52,9 @@ pub struct Packer<'a> {
     graph_count: usize,
     /// The graphs whose conditions are passed.
     conditions: ConditionsOf,
+    passed_conditions: [MaybeUninit<u64>; MOST_PARAMETERS],
+    /// Conditions so far, passed as such or as numbers.
+    condition_count: usize,
     /// The stream's number, which the memory's owners are compared with.
     stream_number: u64,
     /// Some memory was not used by this stream alone.
@@ -100,6 +103,8 @@ impl<'a> Packer<'a> {
             graphs: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
             graph_count: 0,
             conditions: ConditionsOf::Nobody,
+            passed_conditions: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
+            condition_count: 0,
             stream_number,
             needs_ordering: false,
             empty_reference: false,
@@ -189,7 +194,25 @@ impl<'a> Packer<'a> {
             ConditionsOf::Graph(known) if known == graph => ConditionsOf::Graph(graph),
             _ => ConditionsOf::Several,
         };
+        self.note_condition(handle);
         self.word(handle);
+    }
+
+    /// A condition that is passed as a number, which sets it where it is one of the kernel's own graph.
+    pub(crate) fn condition_as_number(&mut self, handle: &'a u64) {
+        self.note_condition(*handle);
+        self.by_reference(handle);
+    }
+
+    fn note_condition(&mut self, handle: u64) {
+        self.passed_conditions[self.condition_count].write(handle);
+        self.condition_count += 1;
+    }
+
+    /// The conditions that the kernel is passed.
+    pub(crate) fn passed_conditions(&self) -> &[u64] {
+        // SAFETY: `note_condition` has written so many, one after the other.
+        unsafe { self.passed_conditions[..self.condition_count].assume_init_ref() }
     }
 
     /// Whose conditions the kernel is passed.
@@ -251,7 +274,8 @@ impl<'a> Packer<'a> {
             what: "the length of memory passed for an `&T` parameter",
             value: 0,
             limit: 1,
-            hint: "a reference needs at least one element; here the limit is the least".into(),
+            hint: "a reference needs an element: pass a part of the buffer that is not empty"
+                .into(),
         }))
     }
 }

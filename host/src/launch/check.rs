@@ -29,6 +29,8 @@ const CLUSTER_EXTENTS: [&str; 3] = [
     "the cluster's extent in z",
 ];
 
+const TOO_MANY_THREADS: &str = "use more blocks of fewer threads";
+
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
 pub(crate) fn check(
@@ -88,23 +90,34 @@ fn check_slowly(
         })))
     };
     let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
-    for (names, extents, most) in [
-        (GRID_EXTENTS, blocks, limits.grid),
-        (BLOCK_EXTENTS, threads, limits.block),
+    // The block first: `Grid::cover` computes the grid by it.
+    for (names, extents, most, too_few, too_many) in [
+        (
+            BLOCK_EXTENTS,
+            threads,
+            limits.block,
+            "a block has at least one thread: give `Grid::cover` or `Grid::new` the threads of a block, 256 for example",
+            TOO_MANY_THREADS,
+        ),
+        (
+            GRID_EXTENTS,
+            blocks,
+            limits.grid,
+            "there is nothing to do: skip the launch when `grid.is_empty()`",
+            "let each thread work on several elements, or spread the grid over more dimensions",
+        ),
     ] {
         for i in 0..3 {
             if extents[i] == 0 {
-                let hint = "an extent is at least 1 (here the limit is the least): skip the launch when `grid.is_empty()`";
-                return fail(Code::INVALID_VALUE, names[i], 0, 1, hint.into());
+                return fail(Code::INVALID_VALUE, names[i], 0, 1, too_few.into());
             }
             if extents[i] > most[i] {
-                let hint = "let each thread work on several elements, or spread the grid over more dimensions";
                 return fail(
                     Code::INVALID_VALUE,
                     names[i],
                     extents[i].into(),
                     most[i].into(),
-                    hint.into(),
+                    too_many.into(),
                 );
             }
         }
@@ -116,7 +129,7 @@ fn check_slowly(
             "the block's number of threads",
             count,
             limits.threads.into(),
-            "use more blocks of fewer threads".into(),
+            TOO_MANY_THREADS.into(),
         );
     }
     if let Some(bounds) = attributes.max_threads {
@@ -126,26 +139,29 @@ fn check_slowly(
         } else {
             count > most
         };
+        if beyond && attributes.exact {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!(
+                    "kernel `{}` is launched with blocks of {threads:?} threads, and was compiled for exactly {bounds:?}",
+                    kernel.name
+                ),
+                "launch it with such blocks, or change its `launch_bounds`",
+            ));
+        }
         if beyond {
-            let hint = format!(
-                "the kernel was compiled for {} {bounds:?} threads (`launch_bounds`)",
-                if attributes.exact {
-                    "exactly"
-                } else {
-                    "at most"
-                }
-            );
             return fail(
                 Code::INVALID_VALUE,
                 "the block's number of threads",
                 count,
                 most,
-                hint,
+                format!("the kernel was compiled for at most {bounds:?} threads (`launch_bounds`)"),
             );
         }
     }
     if count > kernel.limits.function_threads.into() {
-        let hint = "the kernel's registers do not allow more: bound them with `launch_bounds`, or use smaller blocks";
+        let hint = "the kernel's registers or its own bounds (`launch_bounds`, `.maxntid`) allow no more: use smaller blocks, or have it compiled for larger ones";
         return fail(
             Code::INVALID_VALUE,
             "the block's number of threads",
@@ -213,21 +229,23 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
         })))
     };
     if let Some(i) = cluster.array().iter().position(|&extent| extent == 0) {
-        let hint = "an extent counts blocks and is at least 1 (here the limit is the least): write 1 for a dimension in which blocks are \
-            not grouped";
+        let hint =
+            "an extent counts blocks: write 1 for a dimension in which blocks are not grouped";
         return fail(CLUSTER_EXTENTS[i], 0, 1, hint.into());
     }
     if let (Some(fixed), Some(asked)) = (attributes.cluster, grid.cluster)
         && Dim3::from(fixed) != asked
     {
-        let hint =
-            format!("the kernel was compiled for clusters of {fixed:?}: leave `.cluster(..)` away");
-        return fail(
-            "the number of blocks in a cluster",
-            asked.count(),
-            Dim3::from(fixed).count(),
-            hint,
-        );
+        return Err(Error::misuse(
+            CALL,
+            Code::INVALID_CLUSTER_SIZE,
+            format!(
+                "kernel `{}` is launched with clusters of {:?} blocks, and was compiled for exactly {fixed:?}",
+                kernel.name,
+                asked.array()
+            ),
+            "leave `.cluster(..)` away",
+        ));
     }
     if let Some(most) = attributes.max_cluster
         && cluster.count() > most.into()
@@ -248,11 +266,19 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
         .enumerate()
     {
         if blocks % cluster != 0 {
-            let hint = format!(
-                "the grid must be a multiple of the cluster (the limit given is the cluster's extent); {} blocks would do",
-                blocks.checked_next_multiple_of(cluster).unwrap_or(blocks)
-            );
-            return fail(GRID_EXTENTS[i], blocks.into(), cluster.into(), hint);
+            let most = blocks / cluster * cluster;
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_CLUSTER_SIZE,
+                format!(
+                    "`{}`: {} is {blocks}, no multiple of the cluster's, which is {cluster}",
+                    kernel.name, GRID_EXTENTS[i]
+                ),
+                format!(
+                    "{} blocks would do",
+                    blocks.checked_next_multiple_of(cluster).unwrap_or(most)
+                ),
+            ));
         }
     }
     Ok(())
@@ -309,6 +335,7 @@ pub(crate) fn launch_failed(kernel: &Function, grid: &Grid, code: Code) -> Error
     }
     if code == Code::INVALID_CLUSTER_SIZE
         && let (Some(cluster), Ok(most)) = (grid.cluster, kernel.max_cluster_size(grid))
+        && cluster.count() > most.into()
     {
         return Error::Limit(Box::new(LimitError {
             call: CALL,

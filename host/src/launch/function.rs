@@ -206,7 +206,23 @@ impl Function {
     }
 
     /// Resident blocks of a multiprocessor.
+    ///
+    /// # Errors
+    ///
+    /// A block of no threads, or of more shared memory than the device has for one.
     pub(crate) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> Result<u32> {
+        if block_threads == 0 {
+            return Err(Error::Limit(Box::new(LimitError {
+                call: "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                code: Code::INVALID_VALUE,
+                subject: self.name.clone(),
+                what: "the block's number of threads",
+                value: 0,
+                limit: 1,
+                hint: "ask for the size of the blocks of a launch, or for the best one: `kernel.suggested_block(..)`"
+                    .into(),
+            })));
+        }
         if dynamic_shared > self.dynamic_shared.load(Ordering::Acquire) {
             self.allow_dynamic_shared(dynamic_shared)?;
         }

@@ -96,7 +96,8 @@ impl Grid {
     }
 
     /// As many blocks of `threads` threads as `n` elements need with a thread each. `n = 0` gives an empty grid, which no device
-    /// launches: test [`is_empty`](Self::is_empty) where that can happen. A grid that does not fit in 32 bits is refused at launch.
+    /// launches: test [`is_empty`](Self::is_empty) where that can happen. A grid that does not fit in 32 bits is refused at launch, and so are
+    /// blocks of 0 threads.
     pub fn cover(n: usize, threads: u32) -> Grid {
         Grid::new(blocks(n, threads), threads)
     }
@@ -180,19 +181,23 @@ impl Grid {
         }
     }
 
-    /// Whether there is nothing to launch.
+    /// Whether it has no blocks, so that there is nothing to launch. A block without threads is a mistake instead, which a launch names.
+    ///
+    /// ```
+    /// use warpsmith_host::Grid;
+    ///
+    /// assert!(Grid::cover(0, 256).is_empty());
+    /// assert!(!Grid::cover(5, 0).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
-        self.blocks.count() == 0 || self.threads.count() == 0
+        self.blocks.count() == 0
     }
 }
 
-/// `n / threads` rounded up; beyond 32 bits `u32::MAX`, which every device refuses.
+/// `n / threads` rounded up; beyond 32 bits `u32::MAX`, which every device refuses. Blocks without threads are as many as those of one thread:
+/// it is the block that a launch refuses then.
 fn blocks(n: usize, threads: u32) -> u32 {
-    if threads == 0 {
-        0
-    } else {
-        u32::try_from(n.div_ceil(threads as usize)).unwrap_or(u32::MAX)
-    }
+    u32::try_from(n.div_ceil(threads.max(1) as usize)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -211,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(Grid::cover(n, 256).blocks, Dim3::from(expected), "{n}");
         }
-        assert!(Grid::cover(5, 0).is_empty());
+        assert_eq!(Grid::cover(5, 0), Grid::new(5, 0));
         assert_eq!(
             Grid::cover_3d((9, 8, 7), (8, 8, 8)).blocks,
             Dim3::from((2, 1, 1))

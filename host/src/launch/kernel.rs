@@ -83,6 +83,10 @@ macro_rules! kernel_methods {
             }
 
             /// How much of a multiprocessor blocks of this size keep busy.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Limit`](crate::Error::Limit) where a block has no threads, or more shared memory than the device's blocks can have.
             pub fn occupancy(&self, block_threads: u32, dynamic_shared: u32) -> Result<Occupancy> {
                 self.function.occupancy(block_threads, dynamic_shared)
             }
@@ -99,6 +103,10 @@ macro_rules! kernel_methods {
             }
 
             /// How many blocks a cooperative grid can have.
+            ///
+            /// # Errors
+            ///
+            /// As for [`occupancy`](Self::occupancy).
             pub fn max_cooperative_blocks(
                 &self,
                 block_threads: u32,

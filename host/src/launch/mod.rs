@@ -447,7 +447,11 @@ impl Stream {
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         if options.events().next().is_some() {
-            self.handle.refuse_capture(CALL)?;
+            self.handle.refuse_capture(
+                CALL,
+                "an event of a launch stands for work, which a captured launch is not",
+                "record it at each launch of the graph: `capture.record_external(stream, &event)`",
+            )?;
         }
         self.handle.overlapping(options.overlap(), |may_overlap| {
             let mut attributes = options.attributes(grid, may_overlap, &self.gpu)?;

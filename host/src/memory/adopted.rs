@@ -90,7 +90,11 @@ impl Stream {
 
     /// How many bytes a buffer there has.
     fn place_of<T: Pod>(&self, memory: DevicePointer<T>, len: usize) -> Result<usize> {
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "memory is adopted once, and not at each launch of the graph",
+            "adopt it before the capture, and use the buffer inside",
+        )?;
         let bytes = bytes_of::<T>(CALL, len)?;
         if bytes == 0 {
             return Ok(0);

@@ -12,11 +12,11 @@ use super::host_block::{HostBlock, HostMapping};
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::handle::Handle;
-use crate::driver_call::{call, check};
+use crate::driver_call::{self, call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
-use crate::order::access::{Access, ViewScope};
+use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::graph_memory::GraphMemory;
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
@@ -65,13 +65,57 @@ pub(crate) struct HostAllocation {
 
 impl Allocation {
     /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
-    // covers: POOL-02, POOL-09, POOL-12
     /// From a pool of the stream's device, or from its current one.
+    // covers: POOL-02, POOL-09, POOL-12
+    #[inline]
     pub(crate) fn in_stream(
         stream: &Stream,
         pool: Option<Handle<raw::CUmemoryPool>>,
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
+        let base = Allocation::enqueue(stream, pool, bytes)?;
+        Ok(Allocation::pooled(stream, base, bytes))
+    }
+
+    /// Memory of the graph that the stream's capture makes, usable in the capture from here on: each launch has it anew. Uninitialised. Of the pool it has
+    /// the properties alone.
+    // covers: GMEM-06
+    pub(crate) fn in_capture(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>> {
+        let gpu = &stream.gpu;
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        let capture = gpu.order().capture_of(&guard, &stream.handle);
+        let capture = capture.ok_or_else(|| {
+            driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
+        })?;
+        let base = Allocation::enqueue(stream, pool, bytes).map_err(|error| match pool {
+            Some(_) if error.code() == Some(Code::NOT_SUPPORTED) => error.and_doing(|| {
+                "in a capture: a graph has no memory of a pool that other processes may open, use another pool there"
+                    .into()
+            }),
+            _ => error,
+        })?;
+        let allocation = Allocation::of_graph(gpu, base, bytes, capture.number());
+        capture.order_use(
+            &guard,
+            allocation.clone(),
+            &stream.handle,
+            Access::EVERYTHING,
+        )?;
+        Ok(allocation)
+    }
+
+    /// Enqueues an allocation; where it will be.
+    #[inline]
+    fn enqueue(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<u64> {
         let gpu = &stream.gpu;
         gpu.limits().require_pools()?;
         let mut base = 0;
@@ -81,12 +125,12 @@ impl Allocation {
             Allocation::ask_driver(stream, pool, bytes, &mut base)
         };
         match allocated {
-            Ok(()) => Ok(Allocation::pooled(stream, base, bytes)),
+            Ok(()) => Ok(base),
             Err(error) => Err(error.while_doing(|| format!("{bytes} bytes"))),
         }
     }
 
-    /// The driver's part of [`in_stream`](Self::in_stream).
+    /// The driver's part of [`enqueue`](Self::enqueue).
     #[inline(always)]
     fn ask_driver(
         stream: &Stream,
@@ -420,6 +464,22 @@ impl Allocation {
         Ok(memory)
     }
 
+    /// Takes the memory out, which is the caller's to free; `None` if it is freed, or taken out.
+    pub(crate) fn take_released(&mut self) -> Option<ReleasedMemory> {
+        let is_gone = match self.kind {
+            MemoryKind::Pool(_) => self.base() == NO_MEMORY,
+            MemoryKind::GivenBack => true,
+            _ => false,
+        };
+        (!is_gone).then(|| ReleasedMemory {
+            base: self.base(),
+            bytes: self.bytes(),
+            kind: std::mem::replace(&mut self.kind, MemoryKind::GivenBack),
+            positions: self.history.take_positions(),
+            textures: self.textures.take(),
+        })
+    }
+
     /// Whether it is host memory that only copies reach.
     pub(crate) fn is_for_copies_only(&self) -> bool {
         matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
@@ -462,13 +522,25 @@ impl Allocation {
     ) -> Result<()> {
         if let Some(reach) = self.history.before_host_access(guard, access)? {
             // The memory may be what a kernel left that panicked.
-            return self.gpu.panics().take_kernel_panics(&reach);
+            self.gpu.panics().take_kernel_panics(&reach)?;
+            return match access.kind {
+                AccessKind::Read => self.check_finished(call),
+                AccessKind::Write => Ok(()),
+            };
         }
         Err(Error::Busy(Box::new(Busy {
             call,
             reason: "the device may still be using this memory".into(),
             hint: "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`",
         })))
+    }
+
+    /// # Errors
+    ///
+    /// Work of another library was given up while it wrote the memory, and nothing has written it since.
+    pub(crate) fn check_finished(&self, call: &'static str) -> Result<()> {
+        let unfinished = self.gpu.panics().unfinished();
+        unfinished.check(call, || self.history.last_write())
     }
 
     /// # Errors
@@ -552,16 +624,8 @@ impl OrderedMemory for Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if self.base() == NO_MEMORY && matches!(self.kind, MemoryKind::Pool(_)) {
-            return;
+        if let Some(released) = self.take_released() {
+            self.gpu.call_driver_later(move |gpu| released.free(gpu));
         }
-        let released = ReleasedMemory {
-            base: self.base(),
-            bytes: self.bytes(),
-            kind: std::mem::replace(&mut self.kind, MemoryKind::GivenBack),
-            positions: self.history.take_positions(),
-            textures: self.textures.take(),
-        };
-        self.gpu.call_driver_later(move |gpu| released.free(gpu));
     }
 }

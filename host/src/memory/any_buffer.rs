@@ -45,7 +45,7 @@ impl Stream {
     /// # Errors
     ///
     /// None of the three can be had: the error is that of the device's memory and names the bytes that were asked for. Or something else
-    /// failed than an allocation, or the stream is being captured.
+    /// failed than an allocation.
     pub fn zeroed_anywhere<T: Pod>(&self, len: usize) -> Result<AnyBuffer<T>> {
         let lacks_memory = |error: &Error| {
             matches!(

@@ -99,7 +99,7 @@ impl<'a> Arena<'a> {
                 call: CALL,
                 code: Code::OUT_OF_MEMORY,
                 subject: format!("[{}; {len}]", std::any::type_name::<T>()),
-                what: "bytes with those before its alignment",
+                what: "the number of bytes, with those before its alignment,",
                 value: needed as u64,
                 limit: self.remaining() as u64,
                 hint: "begin with a larger block; what was taken is free again when a new arena is made of the block".into(),

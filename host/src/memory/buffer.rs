@@ -18,7 +18,8 @@ use crate::stream::Stream;
 /// It is made in a stream ([`Stream::upload`], [`Stream::zeroed`]) and may be used in any: uses in different streams that conflict
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
 /// streams that used it, without waiting. An empty one has no memory and is fine everywhere. One that a graph allocates
-/// ([`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed)) is for nodes of that graph: streams refuse it.
+/// ([`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed), and any that is made in a stream while it is captured) is for nodes of that graph: streams
+/// refuse it.
 ///
 /// There is no safe way to read uninitialised memory. The elements are plain values, whose bytes mean the same everywhere:
 ///
@@ -62,12 +63,11 @@ impl<T: Pod> DeviceBuffer<T> {
         pool: Option<Handle<raw::CUmemoryPool>>,
         len: usize,
     ) -> Result<DeviceBuffer<T>> {
-        stream.handle.refuse_capture("cuMemAllocAsync")?;
         let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
-        let allocation = if bytes == 0 {
-            None
-        } else {
-            Some(Allocation::in_stream(stream, pool, bytes)?)
+        let allocation = match bytes {
+            0 => None,
+            _ if stream.handle.is_captured() => Some(Allocation::in_capture(stream, pool, bytes)?),
+            _ => Some(Allocation::in_stream(stream, pool, bytes)?),
         };
         Ok(DeviceBuffer {
             allocation,

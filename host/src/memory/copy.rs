@@ -2,7 +2,7 @@
 //!
 //! | method | returns when | order |
 //! | --- | --- | --- |
-//! | [`Stream::upload_into`] | the host's data has been read | after the stream's earlier work |
+//! | [`Stream::upload_into`] | the host's data has been read | after the stream's earlier work; in a capture, a copy of the data is read at each launch |
 //! | [`Stream::download`], [`Stream::download_into`] | the data has arrived; everything before in the stream is done | same |
 //! | [`Stream::copy`], [`Stream::fill`] | at once | same |
 //! | [`Stream::copy_from_host`], [`Stream::copy_to_host`] | at once; the pinned memory is closed to the host until it is done | same |
@@ -12,12 +12,14 @@ use warpsmith_driver::raw;
 
 use super::buffer::DeviceBuffer;
 use super::host_memory::HostView;
+use super::pinned::PinnedBuffer;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::driver_call::call;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
+use crate::gpu::Gpu;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 use crate::trace::track::Track;
@@ -27,16 +29,18 @@ impl Stream {
     /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;
     /// [`copy_from_host`](Self::copy_from_host) does not.
     ///
+    /// In a stream that is being captured nothing is waited for: the graph keeps a copy of the data as it is now, in page-locked memory, and each
+    /// launch copies that.
+    ///
     /// # Errors
     ///
-    /// The lengths differ, the stream is being captured, or something went wrong on the device before.
+    /// The lengths differ, or something went wrong on the device before.
     pub fn upload_into<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
         &self,
         data: &[T],
         to: &mut D,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.handle.refuse_capture(CALL)?;
         let to = to.raw_view();
         if data.len() != to.len {
             return Err(length_mismatch(CALL, data.len(), to.len));
@@ -44,28 +48,26 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, to.bytes, &[to.used_for(AccessKind::Write)], || {
-            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps the destination until its last
-            // use; the source is borrowed until the wait below.
+        self.read_from_host(CALL, to.bytes, data, to, |data| {
+            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and are there until the copy is done
+            // (`read_from_host`).
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     to.address,
-                    data.as_ptr().cast(),
+                    data.cast(),
                     to.bytes,
                     self.handle.raw()
                 ))
             }
-        })?;
-        // Not only for ordinary memory that the driver stages: the slice may be page-locked (a `HostRead` is), or the system may let
-        // the device read pageable memory itself. Then the copy is still running when the call returns.
-        self.wait_for_borrowed_host_memory()
+        })
     }
 
     /// The contents of a buffer or a slice, on the host. Waits for the stream.
     ///
     /// # Errors
     ///
-    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured.
+    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured. [`Error::Unfinished`](crate::Error::Unfinished)
+    /// where another library's work that was to write the memory was given up.
     pub fn download<S: DeviceRead + ?Sized>(&self, from: &S) -> Result<Vec<S::Item>> {
         let mut data = vec![bytemuck::Zeroable::zeroed(); from.raw_view().len];
         self.download_into(from, &mut data)?;
@@ -79,7 +81,11 @@ impl Stream {
         data: &mut [S::Item],
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the data",
+            "copy to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         let from = from.raw_view();
         if from.len != data.len() {
             return Err(length_mismatch(CALL, from.len, data.len()));
@@ -99,7 +105,9 @@ impl Stream {
                 ))
             }
         })?;
-        self.wait_for_borrowed_host_memory()
+        self.wait_for_borrowed_host_memory()?;
+        // After the wait, which may have ended because the work was given up.
+        from.check_finished(CALL)
     }
 
     /// Copies from device memory to device memory.
@@ -159,43 +167,35 @@ impl Stream {
         value: &T,
         enqueue_rest: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        const CALL: &str = "cuMemcpyHtoDAsync";
-        self.handle.refuse_capture(CALL)?;
-        self.in_order(
-            "cuMemsetAsync",
-            to.bytes,
-            &[to.used_for(AccessKind::Write)],
-            || {
-                let bytes = bytemuck::bytes_of(value);
-                // SAFETY: the view has at least one element (the callers return for none), of `bytes.len()` bytes; `in_order` keeps it until
-                // its last use, and `value` is borrowed until the wait below.
+        let value = std::slice::from_ref(value);
+        self.read_from_host("cuMemsetAsync", to.bytes, value, to, |element| {
+            let mut done = size_of_val(value);
+            // SAFETY: the view has at least one element (the callers return for none), of `done` bytes; both are there until the copy is done
+            // (`read_from_host`).
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    to.address,
+                    element.cast(),
+                    done,
+                    self.handle.raw()
+                ))
+            }?;
+            while done < filled {
+                let next = done.min(filled - done);
+                // SAFETY: the source ends at `done`, where the destination starts, which ends at `filled` at most, within the view, which is there
+                // until the copy is done (`read_from_host`).
                 unsafe {
-                    call!(cuMemcpyHtoDAsync_v2(
+                    call!(cuMemcpyDtoDAsync_v2(
+                        to.address + done as u64,
                         to.address,
-                        bytes.as_ptr().cast(),
-                        bytes.len(),
+                        next,
                         self.handle.raw()
                     ))
                 }?;
-                let mut done = bytes.len();
-                while done < filled {
-                    let next = done.min(filled - done);
-                    // SAFETY: the source ends at `done`, where the destination starts, which ends at `filled` at most, within the view;
-                    // `in_order` keeps that until its last use.
-                    unsafe {
-                        call!(cuMemcpyDtoDAsync_v2(
-                            to.address + done as u64,
-                            to.address,
-                            next,
-                            self.handle.raw()
-                        ))
-                    }?;
-                    done += next;
-                }
-                enqueue_rest()
-            },
-        )?;
-        self.wait_for_borrowed_host_memory()
+                done += next;
+            }
+            enqueue_rest()
+        })
     }
 
     /// Starts a copy from page-locked memory to the device and returns. Until it is done the memory cannot be had for writing.
@@ -279,6 +279,7 @@ impl Stream {
         to: RawView<'_>,
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        from.check_finished(call)?;
         let uses = [
             from.used_for(AccessKind::Read),
             to.used_for(AccessKind::Write),
@@ -325,6 +326,29 @@ impl Stream {
             used.order(&guard, self, &launch)?;
         }
         enqueue()
+    }
+
+    /// Enqueues what writes `to`, so many bytes of it, and reads `data` at the address that `enqueue` is given, and waits until it is done. In a captured
+    /// stream the address is that of a copy, which the graph keeps and each launch reads. Either is there until the work is done, and so is `to`.
+    pub(super) fn read_from_host<T: Pod>(
+        &self,
+        call: &'static str,
+        bytes: usize,
+        data: &[T],
+        to: RawView<'_>,
+        enqueue: impl FnOnce(*const T) -> Result<()>,
+    ) -> Result<()> {
+        let to = to.used_for(AccessKind::Write);
+        if self.handle.is_captured() {
+            let kept = PinnedBuffer::copy_of(&Gpu::from(&self.gpu), data)?;
+            let HostView { view, host } = kept.pinned_view();
+            let uses = [view.used_for(AccessKind::Read), to];
+            return self.in_order(call, bytes, &uses, || enqueue(host.cast()));
+        }
+        self.in_order(call, bytes, &[to], || enqueue(data.as_ptr()))?;
+        // Not only for ordinary memory that the driver stages: the slice may be page-locked (a `HostRead` is), or the system may let
+        // the device read pageable memory itself. Then the copy is still running when the call returns.
+        self.wait_for_borrowed_host_memory()
     }
 
     /// Whatever the result: when this returns the device does not touch the borrowed host memory any more.

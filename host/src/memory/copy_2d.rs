@@ -57,11 +57,12 @@ impl Rows {
 }
 
 impl Stream {
-    /// Copies `data`, which has the matrix's rows without gaps, to the device. Waits until it has been read.
+    /// Copies `data`, which has the matrix's rows without gaps, to the device. Waits until it has been read; in a stream that is being captured, the
+    /// graph keeps a copy, as for [`upload_into`](Self::upload_into).
     ///
     /// # Errors
     ///
-    /// The data has another length than the matrix, the stream is being captured, or something went wrong on the device before.
+    /// The data has another length than the matrix, or something went wrong on the device before.
     pub fn upload_matrix<T: Pod>(&self, data: &[T], to: &mut MatrixMut<'_, T>) -> Result<()> {
         check_length(data.len(), to.shape)?;
         self.upload_matrix_with_stride(data, to.columns(), to)
@@ -79,17 +80,14 @@ impl Stream {
         stride: usize,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         Shape::new(data.len(), to.rows(), to.columns(), stride)?;
-        let view = to.elements.view();
-        let from = Rows::on_host(data.as_ptr().cast_mut(), stride);
-        let bytes = to.shape.bytes::<T>();
-        self.in_order(CALL, bytes, &[view.used_for(AccessKind::Write)], || {
-            // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. `in_order`
-            // keeps the destination until its last use; the source is borrowed until the wait below.
+        let (view, bytes) = (to.elements.view(), to.shape.bytes::<T>());
+        self.read_from_host(CALL, bytes, data, view, |data| {
+            let from = Rows::on_host(data.cast_mut(), stride);
+            // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. Both are there until
+            // the copy is done (`read_from_host`).
             unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(view.address, to.shape)) }
-        })?;
-        self.wait_for_borrowed_host_memory()
+        })
     }
 
     /// The matrix's rows without gaps, on the host. Waits for the stream.
@@ -114,7 +112,11 @@ impl Stream {
         data: &mut [T],
         stride: usize,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the rows",
+            "copy to page-locked memory (`copy_matrix_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         Shape::new(data.len(), from.rows(), from.columns(), stride)?;
         let view = from.elements.view();
         let to = Rows::on_host(data.as_mut_ptr(), stride);
@@ -126,7 +128,8 @@ impl Stream {
                 self.copy_rows::<T>(from.shape, Rows::on_device(view.address, from.shape), to)
             }
         })?;
-        self.wait_for_borrowed_host_memory()
+        self.wait_for_borrowed_host_memory()?;
+        view.check_finished(CALL)
     }
 
     /// Copies a matrix to another one of as many rows and columns; the strides may differ.
@@ -214,7 +217,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Something went wrong on the device before; or a wide value, and the stream is being captured.
+    /// Something went wrong on the device before.
     // covers: MEM-18
     pub fn fill_matrix<T: Pod>(&self, to: &mut MatrixMut<'_, T>, value: T) -> Result<()> {
         let (shape, view) = (to.shape, to.elements.view());

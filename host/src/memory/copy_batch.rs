@@ -166,16 +166,19 @@ impl std::fmt::Debug for CopyBatch<'_> {
 
 impl Stream {
     /// Starts all copies of the batch, after this stream's earlier work and before its later, and returns. A driver older than CUDA 12.8 gets them
-    /// one by one, as do the default streams. Those of elements in a row are one call of the driver, those of rectangles and boxes another.
+    /// one by one, as do the default streams and captures, which take no batches. Those of elements in a row are one call of the driver, those of
+    /// rectangles and boxes another.
     ///
     /// # Errors
     ///
-    /// Memory is of another device than the stream, the stream is being captured, or something went wrong on the device before.
+    /// Memory is of another device than the stream, or something went wrong on the device before.
     pub fn copy_batch(&self, batch: CopyBatch<'_>) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         let copies = batch.copies;
         if copies.is_empty() {
             return Ok(());
+        }
+        for copy in &copies {
+            copy.from.check_finished(CALL)?;
         }
         let uses: Vec<_> = copies
             .iter()
@@ -204,10 +207,13 @@ impl Stream {
         })
     }
 
-    /// Whether the driver takes batches in this stream: not in the default ones.
+    /// Whether the driver takes batches in this stream: not in the default ones, and not in captures.
     pub(super) fn takes_batches(&self) -> bool {
         let stream = self.handle.raw();
-        !stream.is_null() && stream != raw::CU_STREAM_LEGACY && stream != raw::CU_STREAM_PER_THREAD
+        let is_default = stream.is_null()
+            || stream == raw::CU_STREAM_LEGACY
+            || stream == raw::CU_STREAM_PER_THREAD;
+        !is_default && !self.handle.is_captured()
     }
 
     /// # Safety

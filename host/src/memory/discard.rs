@@ -183,7 +183,11 @@ impl Stream {
     ///
     /// Those of [`discard`](Self::discard); or there is no such NUMA node.
     pub fn discard_batch(&self, batch: DiscardBatch<'_>) -> Result<()> {
-        self.handle.refuse_capture(DISCARD)?;
+        self.handle.refuse_capture(
+            DISCARD,
+            "no node of a graph discards memory",
+            "discard in the stream that launches the graph, before or after the launch",
+        )?;
         if batch.is_empty() {
             return Ok(());
         }
@@ -306,7 +310,11 @@ impl Stream {
 
     /// What is captured is not enqueued, and what is not enqueued writes nothing.
     fn to_be_written<T: Pod>(&self, memory: UnifiedUninit<T>) -> Result<UnifiedBuffer<T>> {
-        self.handle.refuse_capture("UnifiedUninit")?;
+        self.handle.refuse_capture(
+            "UnifiedUninit",
+            "what is recorded has not written the discarded memory yet, which could be read before the graph is launched",
+            "write it in a stream that is not captured, and capture what uses the buffer",
+        )?;
         Ok(memory.buffer)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
+use super::foreign_outcome::ForeignOutcome;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
@@ -24,7 +25,7 @@ use crate::trace::work::Work;
 /// whoever uses the memory waits for it. The borrows last until then, so safe code can name no memory twice where it is written.
 ///
 /// Work in one stream, whose memory no other stream has used, costs what a launch costs beside the driver's call: some comparisons, and no
-/// lock.
+/// lock but that of a [`ForeignOutcome`] that it belongs to.
 ///
 /// ```
 /// use std::ffi::c_void;
@@ -58,6 +59,8 @@ pub struct ForeignWork<'a> {
     /// Streams that work is enqueued in, with or without memory; no two neighbours are the same.
     streams: SmallVec<[&'a Stream; 1]>,
     kept: SmallVec<[&'a (dyn Shared + Sync); 1]>,
+    /// What the work belongs to, and as what.
+    outcomes: SmallVec<[(&'a ForeignOutcome, &'static str); 1]>,
 }
 
 /// What a graph can be given a share of.
@@ -105,6 +108,7 @@ impl<'a> ForeignWork<'a> {
             parts: SmallVec::new(),
             streams: SmallVec::new(),
             kept: SmallVec::new(),
+            outcomes: SmallVec::new(),
         }
     }
 
@@ -151,6 +155,13 @@ impl<'a> ForeignWork<'a> {
     #[inline(always)]
     pub fn keeps<T: Any + Send + Sync>(&mut self, object: &'a Arc<T>) {
         self.kept.push(object);
+    }
+
+    /// The library may give the work up before it is done, and says so to `outcome`; the error of who reads what it was writing calls it by
+    /// `name`. Of work that becomes part of a graph nothing is noted: each launch of that would be work of its own.
+    #[inline(always)]
+    pub fn belongs_to(&mut self, outcome: &'a ForeignOutcome, name: &'static str) {
+        self.outcomes.push((outcome, name));
     }
 
     /// A part of each piece of work: that it is inlined, as all on the way to the library's call, leaves the lists where they are, of lengths
@@ -255,10 +266,26 @@ impl<'a> ForeignWork<'a> {
             return self.enqueue_in_order(enqueue);
         };
         stream.gpu.bind()?;
-        let launch = stream.handle.timeline().after_last();
+        let timeline = stream.handle.timeline();
+        // Work that may be given up has a number of its own, until it is enqueued one that may still have to be: what is written later has
+        // another.
+        let own = (!self.outcomes.is_empty()).then(|| (timeline.next(), timeline.next()));
+        let launch = match &own {
+            Some((launch, _)) => launch.number,
+            None => timeline.after_last(),
+        };
+        let mut writes = false;
         for (_, used) in &self.parts {
-            if let (AccessKind::Write, Some(allocation)) = (used.kind, used.view.allocation) {
-                allocation.note_write(launch);
+            if used.kind == AccessKind::Write {
+                writes = true;
+                if let Some(allocation) = used.view.allocation {
+                    allocation.note_write(launch);
+                }
+            }
+        }
+        if writes {
+            for (outcome, name) in &self.outcomes {
+                outcome.note(stream, launch, name);
             }
         }
         enqueue()
@@ -325,6 +352,15 @@ impl<'a> ForeignWork<'a> {
             };
             let launch = stream.handle.timeline().next();
             used.order(guard, stream, &launch)?;
+            if !self.outcomes.is_empty()
+                && used.kind == AccessKind::Write
+                && !stream.handle.is_captured()
+            {
+                for (outcome, name) in &self.outcomes {
+                    outcome.note(stream, launch.number, name);
+                }
+                launches.push(stream.handle.timeline().next());
+            }
             // Until it is enqueued.
             launches.push(launch);
         }

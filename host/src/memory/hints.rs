@@ -339,7 +339,11 @@ impl Stream {
         if !moves(CALL, view)? {
             return Ok(());
         }
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "no node of a graph moves unified memory",
+            "prefetch in the stream that launches the graph, before the launch",
+        )?;
         self.in_order(CALL, view.bytes, &[view.used_for(AccessKind::Read)], || {
             // SAFETY: the range is of a managed allocation, which `in_order` keeps until its last use.
             unsafe { self.enqueue_prefetch(view, to) }

@@ -37,8 +37,13 @@ impl Stream {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "cuMemcpyPeerAsync";
-        self.handle.refuse_capture(CALL)?;
-        from_stream.handle.refuse_capture(CALL)?;
+        for stream in [self, from_stream] {
+            stream.handle.refuse_capture(
+                CALL,
+                "the nodes of a graph are of one device",
+                "copy in a stream that is not captured, before or after a launch of the graph",
+            )?;
+        }
         let mut work = ForeignWork::new(CALL);
         let source = work.reads(from_stream, from)?;
         let destination = work.writes(self, to)?;

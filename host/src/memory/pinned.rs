@@ -70,6 +70,15 @@ impl Gpu {
     }
 }
 
+impl<T: Pod> PinnedBuffer<T> {
+    /// With a copy of `data`.
+    pub(crate) fn copy_of(gpu: &Gpu, data: &[T]) -> Result<PinnedBuffer<T>> {
+        let mut copy = gpu.pinned(data.len())?;
+        copy.host_mut()?.copy_from_slice(data);
+        Ok(copy)
+    }
+}
+
 /// Page-locked memory for `len` elements, zeroed; none for none.
 pub(super) fn page_locked_memory<T: Pod>(
     gpu: &Gpu,

@@ -130,7 +130,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device has too little memory, an extent does not fit in 32 bits, or the stream is being captured.
+    /// The device has too little memory, or an extent does not fit in 32 bits.
     pub fn pitched_zeroed<T: Pod>(&self, rows: usize, columns: usize) -> Result<PitchedBuffer<T>> {
         PitchedBuffer::zeroed(self, rows, columns)
     }

@@ -158,7 +158,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device has too little memory, an extent or the rows of all layers do not fit in 32 bits, or the stream is being captured.
+    /// The device has too little memory, or an extent or the rows of all layers do not fit in 32 bits.
     pub fn pitched_volume_zeroed<T: Pod>(
         &self,
         depth: usize,

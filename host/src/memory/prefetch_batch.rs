@@ -89,7 +89,11 @@ impl Stream {
     /// Memory is of another device than the stream; there is no such NUMA node; or the stream is being captured.
     // covers: UM-21
     pub fn prefetch_batch(&self, batch: PrefetchBatch<'_>) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "no node of a graph moves unified memory",
+            "prefetch in the stream that launches the graph, before the launch",
+        )?;
         let ranges = batch.ranges;
         if ranges.is_empty() {
             return Ok(());

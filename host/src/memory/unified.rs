@@ -122,7 +122,11 @@ impl<T: Pod> UnifiedBuffer<T> {
             return Ok(());
         };
         allocation.check_gpu("cuStreamAttachMemAsync", stream)?;
-        stream.handle.refuse_capture("cuStreamAttachMemAsync")?;
+        stream.handle.refuse_capture(
+            "cuStreamAttachMemAsync",
+            "no node of a graph attaches memory",
+            "attach it before the capture",
+        )?;
         allocation.gpu.bind()?;
         let flags = match attach {
             Attach::Global => raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL,

@@ -122,11 +122,15 @@ impl<'a> Use<'a> {
         stream: &Stream,
         launch: &NewLaunch<'_>,
     ) -> Result<()> {
-        if let Some(memory) = self.allocation.graph_memory() {
-            return Err(memory.refuse_stream());
-        }
         let peer = self.peer().filter(|_| !self.is_of(&stream.gpu));
-        match stream.gpu.order().capture_of(guard, &stream.handle) {
+        let capture = stream.gpu.order().capture_of(guard, &stream.handle);
+        if let Some(memory) = self.allocation.graph_memory() {
+            match &capture {
+                Some(capture) => memory.check_node_of(capture.number())?,
+                None => return Err(memory.refuse_stream()),
+            }
+        }
+        match capture {
             Some(capture) => {
                 if let Some(kept) = peer.and_then(PeerAccess::keeper) {
                     capture.keep(guard, kept);

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use super::allocation::Allocation;
 use super::peer_access::PeerAccess;
+use crate::error::Result;
 use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// A range of an allocation. Without an allocation it is empty.
@@ -41,6 +42,14 @@ impl<'a> RawView<'a> {
             scope: ViewScope::Sole,
             peer: None,
         }
+    }
+
+    /// # Errors
+    ///
+    /// Work of another library was given up while it wrote the memory, and nothing has written it since.
+    pub(crate) fn check_finished(&self, call: &'static str) -> Result<()> {
+        self.allocation
+            .map_or(Ok(()), |allocation| allocation.check_finished(call))
     }
 
     #[inline]

@@ -227,7 +227,7 @@ impl<T: Pod> Global<T> {
             "Global",
             Code::INVALID_VALUE,
             format!("`{}` holds {} elements, not {len}", self.name, self.len),
-            "use `set_slice` and `get_vec` for arrays",
+            "`set` and `get` are for one element, `set_slice` takes as many as there are, and `get_vec` gives them",
         ))
     }
 }

@@ -52,8 +52,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As for [`link`](Self::link).
+    /// As for [`link`](Self::link); or an option that the compiler does not have.
     pub fn link_with(&self, units: &[(&str, &str)], options: &ModuleOptions) -> Result<Module> {
+        options.check("cuLinkCreate")?;
         self.inner.bind()?;
         self.inner.reclaim();
         let mut link = Link::create(&self.inner, options)?;
@@ -113,7 +114,7 @@ impl Link<'_> {
         let without_nul = |text: &str, what: &str| {
             CString::new(text).map_err(|error| {
                 let log = format!("a NUL byte at offset {} of {what}", error.nul_position());
-                rejected(CALL, Code::INVALID_PTX, log, ptx)
+                rejected(self.gpu, CALL, Code::INVALID_PTX, log, ptx)
             })
         };
         let text = without_nul(ptx, "the PTX")?;
@@ -151,7 +152,13 @@ impl Link<'_> {
     fn check(&self, call: &'static str, code: raw::CUresult, ptx: &str) -> Result<()> {
         match code.0 {
             0 => Ok(()),
-            other => Err(rejected(call, Code(other), self.jit.errors(), ptx)),
+            other => Err(rejected(
+                self.gpu,
+                call,
+                Code(other),
+                self.jit.errors(),
+                ptx,
+            )),
         }
     }
 }

@@ -77,10 +77,11 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Ptx`] with the compiler's log if the driver rejects it.
+    /// [`Error::Ptx`] with the compiler's log if the driver rejects it; [`Error::Limit`] for an option that the compiler does not have.
     // covers: BUILD-02, DRV-10, DRV-EX03
     pub fn load_with(&self, ptx: &str, options: &ModuleOptions) -> Result<Module> {
         const CALL: &str = "cuModuleLoadDataEx";
+        options.check(CALL)?;
         let image = CString::new(ptx).map_err(|error| {
             Error::Ptx(Box::new(PtxError {
                 call: CALL,
@@ -105,7 +106,7 @@ impl Gpu {
             )
         };
         if code.0 != 0 {
-            return Err(rejected(CALL, Code(code.0), jit.errors(), ptx));
+            return Err(rejected(&self.inner, CALL, Code(code.0), jit.errors(), ptx));
         }
         // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
@@ -285,7 +286,7 @@ fn not_found(call: &'static str, what: &'static str, name: &str, present: &[Stri
 }
 
 #[cold]
-fn rejected(call: &'static str, code: Code, log: String, ptx: &str) -> Error {
+fn rejected(gpu: &OpenDevice, call: &'static str, code: Code, log: String, ptx: &str) -> Error {
     if code.is_fatal() || matches!(code, Code::OUT_OF_MEMORY | Code::INVALID_CONTEXT) {
         return driver_call::failed(call, code);
     }
@@ -299,10 +300,14 @@ fn rejected(call: &'static str, code: Code, log: String, ptx: &str) -> Error {
             "the PTX is version {}; build for an older one, or update the driver",
             header(".version")
         )),
-        Code::NO_BINARY_FOR_GPU => Some(format!(
-            "the PTX is for {}; build for this device's architecture",
-            header(".target")
-        )),
+        Code::NO_BINARY_FOR_GPU => Some(newer(gpu, &header(".target"))),
+        Code::INVALID_PTX if is_newer(gpu, &header(".target")) => {
+            Some(newer(gpu, &header(".target")))
+        }
+        Code::INVALID_IMAGE => Some(
+            "`load` takes PTX, as the builder writes it or `nvcc --ptx`; a cubin is loaded by `load_binary`"
+                .into(),
+        ),
         Code::INVALID_PTX if log.trim().is_empty() => Some(format!(
             "the PTX is version {} for {}",
             header(".version"),
@@ -316,4 +321,24 @@ fn rejected(call: &'static str, code: Code, log: String, ptx: &str) -> Error {
         log,
         hint,
     }))
+}
+
+/// Whether a `.target` is an architecture that the device came before.
+fn is_newer(gpu: &OpenDevice, target: &str) -> bool {
+    let digits = target.trim_start_matches("sm_");
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    let own = gpu.context().capability;
+    digits[..end]
+        .parse()
+        .is_ok_and(|number: u32| number > 10 * own.major + own.minor)
+}
+
+/// What to do about PTX for another architecture.
+fn newer(gpu: &OpenDevice, target: &str) -> String {
+    let own = gpu.context().capability;
+    format!(
+        "the PTX is for {target}, and the device has compute capability {own}: build for that or an older one (`CudaBuilder::arch`), which newer ones run, too"
+    )
 }

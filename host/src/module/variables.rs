@@ -46,7 +46,7 @@ pub(crate) struct ModuleVariables {
 #[derive(Default)]
 struct Uses {
     /// Where kernels that use the variables were enqueued since the host's last access. A stream that is gone was idle.
-    streams: Vec<Weak<StreamHandle>>,
+    streams: Vec<UsingStream>,
     /// The host's last access, if it may still be under way.
     last_access: Option<Arc<RecordedEvent>>,
     /// The variables that the host has open, by their addresses.
@@ -83,6 +83,12 @@ impl Uses {
             )),
         }
     }
+}
+
+/// A stream in which kernels use the variables.
+struct UsingStream {
+    handle: Weak<StreamHandle>,
+    number: u64,
 }
 
 impl ModuleVariables {
@@ -126,20 +132,21 @@ impl ModuleVariables {
         if !uses
             .streams
             .iter()
-            .any(|known| known.as_ptr() == Arc::as_ptr(stream))
+            .any(|known| known.number == stream.number())
         {
-            uses.streams.retain(|known| known.strong_count() > 0);
-            uses.streams.push(Arc::downgrade(stream));
+            uses.streams.retain(|known| known.handle.strong_count() > 0);
+            uses.streams.push(UsingStream {
+                handle: Arc::downgrade(stream),
+                number: stream.number(),
+            });
             self.let_pass(&uses.streams);
         }
         Ok(())
     }
 
     /// Sets which streams take the fast path. A launch that looks meanwhile may take the slow one, which is always right.
-    fn let_pass(&self, streams: &[Weak<StreamHandle>]) {
-        let numbers = streams
-            .iter()
-            .filter_map(|stream| Some(stream.upgrade()?.number()));
+    fn let_pass(&self, streams: &[UsingStream]) {
+        let numbers = streams.iter().map(|stream| stream.number);
         for (fast, number) in self.fast.iter().zip(numbers.chain(std::iter::repeat(0))) {
             fast.store(number, Ordering::Release);
         }
@@ -157,12 +164,16 @@ impl ModuleVariables {
         (call, address, kind): (&'static str, u64, AccessKind),
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<Arc<RecordedEvent>> {
+        // Given up after the locks: with its last owner a stream of another library gives up its keeper, which may call this crate.
+        let streams: Vec<Arc<StreamHandle>>;
         let _no_launch = write(&self.launching);
         let guard = gpu.lock_order();
         let mut uses = lock(&self.uses);
         uses.refuse_beside_host(call, address, kind)?;
         let mut reach = Reach::default();
-        for stream in uses.streams.iter().filter_map(Weak::upgrade) {
+        let known = uses.streams.iter();
+        streams = known.filter_map(|known| known.handle.upgrade()).collect();
+        for stream in &streams {
             // Before the event is recorded by which the service stream follows: what others enqueue meanwhile is not among it.
             reach.merge(&stream.timeline().end());
             stream.hold_back(&guard, gpu.service_stream())?;
@@ -189,13 +200,17 @@ impl ModuleVariables {
     ) -> Result<()> {
         const WAIT: &str =
             "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`";
+        // Given up after the locks, as in `access`.
+        let streams: Vec<Arc<StreamHandle>>;
         let _no_launch = write(&self.launching);
         let guard = gpu.lock_order();
         let mut uses = lock(&self.uses);
         uses.refuse_beside_host(call, address, kind)?;
         let in_use = || busy(call, "the device may still be using this variable", WAIT);
         let mut reach = Reach::default();
-        for stream in uses.streams.iter().filter_map(Weak::upgrade) {
+        let known = uses.streams.iter();
+        streams = known.filter_map(|known| known.handle.upgrade()).collect();
+        for stream in &streams {
             if !stream.past_is_done(&guard)? {
                 return Err(in_use());
             }

@@ -13,7 +13,7 @@ use super::stream_handle::StreamHandle;
 use crate::error::Result;
 
 /// A capture under way. Its streams enqueue nothing; what they are given becomes a graph.
-pub(crate) trait CaptureRecorder: Send + Sync {
+pub(crate) trait CaptureRecorder: Any + Send + Sync {
     /// The capture's number, which no other capture of this process has; never 0.
     fn number(&self) -> u64;
 

@@ -83,6 +83,8 @@ struct Uses {
     streams: Vec<StreamUse>,
     /// What comes before later uses and needs no order any more, being done, but may still have panics to tell.
     left: Reach,
+    /// The last write, and as or after which launch it was, unless an owner has written since.
+    last_write: Option<(Arc<Timeline>, u64)>,
 }
 
 /// A stream's last uses.
@@ -189,7 +191,15 @@ impl UseHistory {
             let timeline = owner.timeline().clone();
             let launch = self.owner_wrote.load(Ordering::Relaxed);
             uses.note(&timeline, launch, AccessKind::Write);
+            uses.last_write = Some((timeline, launch));
         }
+    }
+
+    /// The last write by the device of any of the memory: in which stream, and as or after which launch.
+    pub(crate) fn last_write(&self) -> Option<(Arc<Timeline>, u64)> {
+        let mut uses = lock(&self.uses);
+        self.note_what_owner_wrote(&mut uses);
+        uses.last_write.clone()
     }
 
     /// Makes later work in a stream of somebody else wait for all uses so far.
@@ -225,6 +235,9 @@ impl UseHistory {
         }
         // As what it stands for from here on: the writes, too, that it was put after, of which nothing else is known then.
         uses.note(stream.timeline(), launch.number, ordered.kind);
+        if access.writes() {
+            uses.last_write = Some((stream.timeline().clone(), launch.number));
+        }
         let Uses {
             entries,
             streams,
@@ -334,6 +347,7 @@ impl UseHistory {
             uses.entries.clear();
             uses.streams.clear();
             uses.left = Reach::default();
+            uses.last_write = None;
             self.disown(guard);
         }
         Ok(Some(reach))

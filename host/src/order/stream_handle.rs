@@ -289,17 +289,18 @@ impl StreamHandle {
 
     /// # Errors
     ///
-    /// The stream is being captured, when `call` cannot work.
-    pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
-        if self.is_captured() {
-            return Err(Error::misuse(
-                call,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured: nothing runs, so there is nothing to wait for or to copy to the host",
-                "do this before the capture, or after launching the captured graph",
-            ));
+    /// The stream is being captured, when `call` cannot work: `why` not, and what to do `instead`.
+    #[inline]
+    pub(crate) fn refuse_capture(
+        &self,
+        call: &'static str,
+        why: &str,
+        instead: &str,
+    ) -> Result<()> {
+        match self.is_captured() {
+            true => Err(captured(call, why, instead)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes later work in `follower`, whose context is current, wait for everything enqueued here so far.
@@ -394,6 +395,17 @@ impl StreamHandle {
         };
         RecordedEvent::record(&self.context, stream, reach).map(Some)
     }
+}
+
+/// The error of a call that cannot be recorded: `why` not, and what can be `instead`.
+#[cold]
+fn captured(call: &'static str, why: &str, instead: &str) -> Error {
+    Error::misuse(
+        call,
+        Code::STREAM_CAPTURE_UNSUPPORTED,
+        format!("the stream is being captured: {why}"),
+        instead,
+    )
 }
 
 impl Drop for StreamHandle {

@@ -9,6 +9,7 @@ use super::log::LogPool;
 use super::names::KernelNames;
 use super::source::{Found, Owner, Source};
 use super::timeline::{Reach, Timeline};
+use super::unfinished::UnfinishedWork;
 use crate::context::primary::Context;
 use crate::error::{Error, KernelPanic, Result};
 use crate::sync::lock;
@@ -22,6 +23,7 @@ pub(crate) struct Panics {
     host_functions: Arc<HostFunctionPanics>,
     /// Work of other devices may follow this one's, and the other way round.
     is_shared: AtomicBool,
+    unfinished: Arc<UnfinishedWork>,
 }
 
 /// Those of the devices whose work may follow each other's.
@@ -61,6 +63,7 @@ impl Panics {
             names: Arc::default(),
             host_functions: Arc::default(),
             is_shared: AtomicBool::new(false),
+            unfinished: Arc::default(),
         })
     }
 
@@ -103,6 +106,10 @@ impl Panics {
 
     pub(crate) fn host_functions(&self) -> &Arc<HostFunctionPanics> {
         &self.host_functions
+    }
+
+    pub(crate) fn unfinished(&self) -> &Arc<UnfinishedWork> {
+        &self.unfinished
     }
 
     /// # Errors

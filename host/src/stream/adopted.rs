@@ -191,7 +191,11 @@ impl Stream {
     /// The event exists, and was not recorded in a stream that is being captured.
     pub unsafe fn wait_raw_event(&self, event: *mut c_void) -> Result<()> {
         const CALL: &str = "cuStreamWaitEvent";
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "an event of another library stands for work outside of the graph",
+            "wait for it in the stream that launches the graph, before the launch; an `Event` of this crate is waited for by `capture.wait_external(stream, &event)`",
+        )?;
         self.gpu.bind()?;
         let _order = self.gpu.lock_order();
         // SAFETY: `self` owns the stream, and the caller says that the event exists.
@@ -209,7 +213,11 @@ impl Stream {
     /// The event exists.
     pub unsafe fn record_raw_event(&self, event: *mut c_void) -> Result<()> {
         const CALL: &str = "cuEventRecord";
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "an event of another library stands for work outside of the graph",
+            "record it in the stream that launches the graph, after the launch; an `Event` of this crate is recorded by `capture.record_external(stream, &event)`",
+        )?;
         self.gpu.bind()?;
         let _order = self.gpu.lock_order();
         // SAFETY: `self` owns the stream, and the caller says that the event exists.

@@ -324,12 +324,18 @@ impl Event {
             ))
         }
         .map_err(|error| {
-            let why = match error.code() {
-                Some(Code::NOT_READY) => "one of the events is not complete: wait for it first",
-                Some(Code::INVALID_HANDLE) => "one of the events was never recorded",
-                _ => "between two events",
+            let (why, hint) = match error.code() {
+                Some(Code::NOT_READY) => (
+                    "one of the events is not complete",
+                    "wait for it first: `event.synchronize()`",
+                ),
+                Some(Code::INVALID_HANDLE) => (
+                    "one of the events was never recorded",
+                    "record both: `stream.record(&event)`",
+                ),
+                _ => return error.while_doing(|| "between two events".into()),
             };
-            error.while_doing(|| why.into())
+            error.while_doing(|| why.into()).with_hint(|| hint.into())
         })?;
         if milliseconds < 0.0 {
             return Err(Error::misuse(
@@ -375,6 +381,11 @@ impl Event {
     /// Whether it measures time.
     pub(crate) fn is_timed(&self) -> bool {
         self.state.timing == EventTiming::Enabled
+    }
+
+    /// Whether other processes may have it.
+    pub(crate) fn is_interprocess(&self) -> bool {
+        self.state.timing == EventTiming::Interprocess
     }
 
     pub(crate) fn gpu(&self) -> &Arc<OpenDevice> {

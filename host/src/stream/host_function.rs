@@ -1,7 +1,7 @@
 //! Functions on the host that run when a stream or a graph reaches them.
 //!
-//! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED` or
-//! waits for itself. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
+//! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED`, and the error
+//! names the rule. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
 //! later. A panic in one is caught and told by the first wait that covers it.
 
 use std::any::Any;
@@ -20,6 +20,9 @@ impl Stream {
     /// Calls `function` once when everything before it in this stream is done; what comes after waits for it.
     ///
     /// If the context is lost before, it is never called (and leaks).
+    ///
+    /// The function must not call the driver, and so not this library: it is refused there ([`Code::NOT_PERMITTED`](crate::Code::NOT_PERMITTED)).
+    /// It sends a message to a thread that may, as here; what it owns it may drop.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -41,7 +44,11 @@ impl Stream {
     /// ([`GraphBuilder::host`](crate::GraphBuilder::host)).
     // covers: STREAM-15, GRAPH-05
     pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
-        self.handle.refuse_capture("cuLaunchHostFunc")?;
+        self.handle.refuse_capture(
+            "cuLaunchHostFunc",
+            "a node calls its function at each launch, and this one can be called once",
+            "use `capture.host(stream, function)`, which adds an `Fn` that each launch of the graph calls",
+        )?;
         self.gpu.bind()?;
         let launch = self.handle.timeline().next();
         let once = Box::new(Once {
@@ -125,14 +132,19 @@ pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
 
 /// Keeps panics on this side of the driver.
 fn panic_of(function: impl FnOnce()) -> Option<String> {
-    let running = Running::enter();
+    let _running = Running::enter();
     let result = catch_unwind(AssertUnwindSafe(function));
-    drop(running);
     let payload = result.err()?;
     let message = message(&payload);
-    // A payload's own destructor may panic too; then it is lost, which is better than an abort.
-    std::mem::forget(payload);
+    drop_payload(payload);
     Some(message)
+}
+
+/// Drops what a panic has thrown, where none may leave.
+pub(super) fn drop_payload(payload: Box<dyn Any + Send>) {
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    // Its destructor has panicked, too. What that threw is lost, which is better than no end.
+    dropped.unwrap_or_else(std::mem::forget);
 }
 
 fn message(payload: &Box<dyn Any + Send>) -> String {

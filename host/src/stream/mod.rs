@@ -182,21 +182,40 @@ impl Stream {
     /// and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33, ERROR-02
     pub fn synchronize(&self) -> Result<()> {
-        self.handle.refuse_capture("cuStreamSynchronize")?;
+        self.handle.refuse_capture(
+            "cuStreamSynchronize",
+            "nothing runs that could be waited for",
+            "wait after launching the graph: `graph.instantiate()?.launch(&stream)?`, then `stream.synchronize()`",
+        )?;
         self.timed().synchronize()
     }
 
     /// Whether everything in this stream is done. Does not wait.
     // covers: STREAM-12
     pub fn is_idle(&self) -> Result<bool> {
-        self.handle.refuse_capture("cuStreamQuery")?;
+        self.handle.refuse_capture(
+            "cuStreamQuery",
+            "nothing runs that could be idle",
+            "ask before the capture, or after launching the graph",
+        )?;
         self.timed().is_idle()
     }
 
     /// Records the event at the end of the stream as it is now: it is complete once everything before is done. Recording again
     /// replaces the position.
+    ///
+    /// # Errors
+    ///
+    /// The event is of another device; or it is one that other processes may have, and the stream is being captured.
     // covers: EVENT-02
     pub fn record(&self, event: &Event) -> Result<()> {
+        if event.is_interprocess() {
+            self.handle.refuse_capture(
+                "cuEventRecord",
+                "an event of several processes stands for no node of a graph",
+                "record it in the stream that launches the graph, after the launch",
+            )?;
+        }
         self.timed().record(event, || self.handle.capture_number())
     }
 

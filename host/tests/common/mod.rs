@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use warpsmith_host::prelude::*;
+use warpsmith_host::{GraphBuilder, KernelNode};
 use warpsmith_testkit::{Side, own_process};
 
 pub const PTX: &str = include_str!("kernels.ptx");
@@ -54,6 +55,26 @@ pub fn launch_add(stream: &Stream, add: &Add, buffer: &mut DeviceBuffer<u32>, va
     let grid = Grid::cover(buffer.len(), 128);
     // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { stream.launch_untyped(add, grid, (buffer, value)) }.expect("launch")
+}
+
+/// Adds a node of [`Add`].
+pub fn add_node(
+    graph: &mut GraphBuilder,
+    add: &Add,
+    buffer: &mut DeviceBuffer<u32>,
+    value: u32,
+) -> KernelNode {
+    let grid = Grid::cover(buffer.len(), 128);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
+}
+
+/// The text of the error, hint and all.
+pub fn refusal<T>(result: Result<T>) -> String {
+    match result {
+        Ok(_) => panic!("it was accepted"),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// A gate that a stream waits at until it is opened: a kernel that watches a word of host memory.

@@ -1,9 +1,12 @@
-//! Graphs: order, nodes, children, memory, updates, and those that kernels launch.
+//! Graphs: order, nodes, captures, bodies, children, memory, updates, and those that kernels launch.
 
+mod bodies;
+mod captures;
 mod children;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod keepers;
 mod memory;
 mod nodes;
 mod order;

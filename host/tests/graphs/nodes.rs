@@ -242,7 +242,7 @@ fn branches_of_several_ways() -> Result<()> {
 }
 
 #[test]
-fn a_body_that_fails_leaves_what_it_has_added_in_order() -> Result<()> {
+fn a_body_that_fails_leaves_its_node_in_order_and_nothing_to_launch() -> Result<()> {
     let gpu = gpu();
     let stream = gpu.stream()?;
     let mut words = stream.zeroed::<u32>(2)?;
@@ -262,8 +262,12 @@ fn a_body_that_fails_leaves_what_it_has_added_in_order() -> Result<()> {
     }
     graph.fill(&mut words.slice_mut(..1), 3)?;
     assert_eq!(graph.edges()?.len(), 2);
-    graph.instantiate()?.launch(&stream)?;
-    assert_eq!(stream.download(&words)?, [3, 2]);
+    let refused = graph.instantiate().unwrap_err().to_string();
+    assert!(
+        refused.contains("a branch whose body is not whole"),
+        "{refused}"
+    );
+    assert_eq!(stream.download(&words)?, [0, 0]);
     Ok(())
 }
 

@@ -79,11 +79,20 @@ fn edges_by_hand() -> Result<()> {
     graph.depend(a, b)?;
     graph.depend(b, c)?;
     assert_eq!(graph.edges()?.len(), 2);
-    assert!(graph.depend(a, b).is_err(), "twice");
-    let circle = graph
-        .depend(c, a)
-        .and_then(|()| graph.instantiate().map(drop));
-    assert!(circle.is_err(), "a circle");
+    let text = graph.depend(a, b).unwrap_err().to_string();
+    assert!(
+        text.contains(&format!("an edge from {a:?} to {b:?} already")),
+        "{text}"
+    );
+    for (before, after, way) in [
+        (c, a, format!("{a:?}, {b:?}, {c:?}")),
+        (b, b, format!("{b:?}")),
+    ] {
+        let text = graph.depend(before, after).unwrap_err().to_string();
+        assert!(text.contains(&format!("a circle: {way} are")), "{text}");
+    }
+    assert_eq!(graph.edges()?.len(), 2);
+    graph.instantiate()?;
     let other = gpu.graph()?;
     drop(other);
     let foreign = gpu.graph()?.empty()?;
@@ -267,6 +276,8 @@ fn a_loop_on_the_device() -> Result<()> {
                 .contains("cannot hold a host function")
         );
         add_node(body, &add, &mut passes, 1);
+        // SAFETY: the entry writes one word and sets the condition.
+        unsafe { body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut left, never))? };
         Ok(())
     })?;
     graph.instantiate()?.launch(&stream)?;
@@ -404,10 +415,6 @@ fn one_of_two_bodies_or_of_several_runs() -> Result<()> {
     let which = graph.condition(0)?;
     let refused = graph.switch(which, 0, |_, _| Ok(())).unwrap_err();
     assert!(refused.to_string().contains("no bodies"), "{refused}");
-    // An error in one body leaves the node, and the condition is used.
-    let refused = graph.if_else(which, |_, body| body.host(|| ()).map(drop));
-    assert!(refused.is_err());
-    assert_eq!(graph.node_count()?, 1);
     Ok(())
 }
 
@@ -486,8 +493,6 @@ fn what_cannot_be_captured_is_refused_and_does_no_harm() -> Result<()> {
         launch_add(capture, &add, &mut a, 1);
         refused(capture.synchronize());
         refused(capture.is_idle().map(drop));
-        refused(capture.zeroed::<u8>(1).map(drop));
-        refused(capture.upload_into(&[0; 4], &mut a));
         refused(capture.download(&a).map(drop));
         refused(capture.host_fn(|| ()));
         refused(gpu.synchronize());

@@ -4,20 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::panicking;
-use crate::common::{Add, add, gpu, launch_add, module};
+use crate::common::{Add, add, add_node, gpu, launch_add, module};
+use warpsmith_host::KernelNode;
 use warpsmith_host::prelude::*;
-use warpsmith_host::{GraphBuilder, KernelNode};
-
-fn add_node(
-    graph: &mut GraphBuilder,
-    add: &Add,
-    buffer: &mut DeviceBuffer<u32>,
-    value: u32,
-) -> KernelNode {
-    let grid = Grid::cover(buffer.len(), 128);
-    // SAFETY: the entry takes a slice and a number, and writes only the slice.
-    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
-}
 
 fn set_add(
     exec: &mut GraphExec,
@@ -164,11 +153,14 @@ fn nodes_of_other_graphs_are_refused_by_name() -> Result<()> {
     std::mem::swap(&mut graph, &mut other);
     let mut ready = other.instantiate()?;
     let mut second = graph.instantiate()?;
-    for foreign in [foreign, inside.expect("a node")] {
+    for (foreign, why) in [
+        (foreign, "another graph"),
+        (inside.expect("a node"), "stands in a body of"),
+    ] {
         let error = set_add(&mut ready, foreign, &add, &mut a, 5).unwrap_err();
-        assert!(error.to_string().contains("another graph"), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
         let error = ready.set_enabled(foreign, false).unwrap_err();
-        assert!(error.to_string().contains("another graph"), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
     }
     std::mem::swap(&mut ready, &mut second);
     drop((graph, other));

@@ -135,14 +135,15 @@ impl Context {
         }
     }
 
-    /// Executes work of the context, unless it has a sticky error. A panic in the work is an error of the simulator itself: it becomes
-    /// the sticky error, so that the program learns of it.
+    /// Executes work of the context, unless it has a sticky error. A panic in the work is an error of the simulator itself, or of an observer:
+    /// it becomes the sticky error, so that the program learns of it.
     pub(crate) fn execute(&self, work: impl FnOnce()) {
         if self.check().is_err() {
             return;
         }
         let _running = quiet::begin_work();
-        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        // A panic of an observer has been told already.
+        if catch_unwind(AssertUnwindSafe(work)).is_err() && self.check().is_ok() {
             let text = "internal error of the simulator (see the panic above)";
             self.fail(Fault::outside_kernels(FaultKind::Other, text));
         }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
@@ -11,6 +12,7 @@ use crate::context::Context;
 use crate::device_runtime::{GraphLaunchMode, RunningGraph, conditions};
 use crate::memory::graph_memory;
 use crate::order_check;
+use crate::report;
 use crate::settings;
 use crate::streams::semaphore;
 use crate::streams::{Event, EventPoint, Operation, Recording};
@@ -279,7 +281,7 @@ impl<'a> Run<'a> {
                 handle,
                 kind,
                 bodies,
-            } => self.decide(*handle, *kind, bodies),
+            } => self.decide(step.origin, *handle, *kind, bodies),
         }
     }
 
@@ -293,7 +295,7 @@ impl<'a> Run<'a> {
         run(plan, self.context, self.records, &ConditionalBody);
     }
 
-    fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
+    fn decide(&self, node: usize, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
         let value = || {
             conditions::value(handle).or_else(|| {
                 let text = format!(
@@ -307,18 +309,36 @@ impl<'a> Run<'a> {
             (_, None) => return,
             (ConditionalKind::If, Some(value)) => usize::from(value == 0),
             (ConditionalKind::Switch, Some(value)) => value as usize,
-            (ConditionalKind::While, Some(_)) => return self.repeat(bodies, value),
+            (ConditionalKind::While, Some(_)) => return self.repeat(node, handle, bodies, value),
         };
         if let Some(body) = bodies.get(chosen) {
             self.body(body);
         }
     }
 
-    fn repeat(&self, bodies: &[Arc<Plan>], value: impl Fn() -> Option<u32>) {
+    fn repeat(
+        &self,
+        node: usize,
+        handle: u64,
+        bodies: &[Arc<Plan>],
+        value: impl Fn() -> Option<u32>,
+    ) {
         let most = settings::get().iterations;
+        let (start, patience) = (Instant::now(), settings::get().patience);
+        let mut is_told = false;
         let mut passes = 0;
         let mut last: Option<Place> = None;
-        while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
+        while let Some(again) = value()
+            && again != 0
+            && self.context.check().is_ok()
+        {
+            if !is_told && passes > 0 && start.elapsed() >= patience {
+                is_told = true;
+                report::remark(&format!(
+                    "the loop of node {node:#x} of a graph has run for {} s: {passes} rounds, and its condition {handle:#x} is still {again}",
+                    patience.as_secs_f32(),
+                ));
+            }
             if passes == most || self.context.cancel_flag().load(Ordering::Acquire) {
                 let text = format!(
                     "a conditional while node did not end within {most} passes: nobody sets its value to 0"

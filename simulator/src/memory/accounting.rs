@@ -8,6 +8,7 @@ use super::attachment;
 use super::discarded;
 use super::external;
 use super::graph_memory;
+use super::hints;
 use super::interprocess;
 use super::peers;
 use super::pool;
@@ -48,6 +49,7 @@ pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
         AllocationKind::Managed => {
             attachment::forget(info.base);
             discarded::forget(info.base, info.len);
+            hints::forget(&info);
         }
         AllocationKind::External => external::forget_buffer(info.base),
         AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),

@@ -38,8 +38,8 @@
 //! # What an observer may do
 //!
 //! It is called in the middle of a kernel, on the simulator's threads. It may register and remove observers, but must not wait for the
-//! launch that it is told of. A panic of it stops the launch and becomes the sticky error of the context (`CUDA_ERROR_UNKNOWN`);
-//! [`Observer::finished`] is not called then.
+//! launch that it is told of. A panic of it stops the launch and becomes the sticky error of the context (`CUDA_ERROR_UNKNOWN`), with the
+//! panic's message and the kernel's name; [`Observer::finished`] is not called then.
 //!
 //! # Cost
 //!
@@ -48,10 +48,13 @@
 
 mod bank_conflicts;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use warpsmith_abi::CUcontext;
+use warpsmith_abi::fault::FaultKind;
 
 use crate::context::Context;
 use crate::engine::Fault;
@@ -126,7 +129,11 @@ fn add(context: Option<u64>, observer: Arc<dyn Observer + Send>) -> Registration
 }
 
 /// The observers of one launch.
-pub(crate) struct LaunchObservers(Vec<Arc<dyn Observer + Send>>);
+pub(crate) struct LaunchObservers {
+    observers: Vec<Arc<dyn Observer + Send>>,
+    /// What the first panic of one of them says.
+    panic: OnceLock<String>,
+}
 
 impl LaunchObservers {
     /// Those of a launch that begins now in a context.
@@ -136,53 +143,90 @@ impl LaunchObservers {
                 .context
                 .is_none_or(|watched| watched == context.id())
         };
-        Self(
-            read(&REGISTERED)
+        Self {
+            observers: read(&REGISTERED)
                 .iter()
                 .filter(concerned)
                 .map(|registered| Arc::clone(&registered.observer))
                 .collect(),
-        )
+            panic: OnceLock::new(),
+        }
     }
 
     /// All of them as one; `None` where there is none.
     pub(crate) fn as_one(&self) -> Option<&dyn Observer> {
-        match self.0.as_slice() {
-            [] => None,
-            [one] => Some(&**one),
-            _ => Some(self),
+        (!self.observers.is_empty()).then_some(self)
+    }
+
+    /// Where a panic of an observer stops the launch of this kernel, the error of the context says so.
+    pub(crate) fn blame<'a>(&'a self, context: &'a Context, kernel: &'a str) -> Blame<'a> {
+        Blame {
+            observers: self,
+            context,
+            kernel,
+        }
+    }
+
+    /// Tells each of them. A panic goes on to the launch, which it stops.
+    #[inline]
+    fn tell(&self, tell: impl Fn(&(dyn Observer + Send))) {
+        for observer in &self.observers {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| tell(&**observer))) {
+                let message = payload_as_str(&*payload).unwrap_or("a panic without a message");
+                let _ = self.panic.set(message.to_owned());
+                resume_unwind(payload);
+            }
         }
     }
 }
 
+/// See [`LaunchObservers::blame`].
+pub(crate) struct Blame<'a> {
+    observers: &'a LaunchObservers,
+    context: &'a Context,
+    kernel: &'a str,
+}
+
+impl Drop for Blame<'_> {
+    fn drop(&mut self) {
+        if let Some(message) = self.observers.panic.get() {
+            let text = format!(
+                "an observer panicked, which stopped kernel `{}`: {message}",
+                self.kernel
+            );
+            self.context
+                .fail(Fault::outside_kernels(FaultKind::Other, text));
+        }
+    }
+}
+
+fn payload_as_str(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
 impl Observer for LaunchObservers {
     fn launch(&self, launch: &LaunchEvent<'_>) {
-        self.0.iter().for_each(|observer| observer.launch(launch));
+        self.tell(|observer| observer.launch(launch));
     }
 
     fn step(&self, at: &At<'_>) {
-        self.0.iter().for_each(|observer| observer.step(at));
+        self.tell(|observer| observer.step(at));
     }
 
     fn branch(&self, at: &At<'_>, of: u32) {
-        self.0.iter().for_each(|observer| observer.branch(at, of));
+        self.tell(|observer| observer.branch(at, of));
     }
 
     fn access(&self, at: &At<'_>, access: &Access<'_>) {
-        self.0
-            .iter()
-            .for_each(|observer| observer.access(at, access));
+        self.tell(|observer| observer.access(at, access));
     }
 
     fn barrier(&self, at: &At<'_>, arrival: &Arrival) {
-        self.0
-            .iter()
-            .for_each(|observer| observer.barrier(at, arrival));
+        self.tell(|observer| observer.barrier(at, arrival));
     }
 
     fn finished(&self, launch: &LaunchEvent<'_>, outcome: Result<Statistics, &Fault>) {
-        self.0
-            .iter()
-            .for_each(|observer| observer.finished(launch, outcome));
+        self.tell(|observer| observer.finished(launch, outcome));
     }
 }

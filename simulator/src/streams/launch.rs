@@ -205,6 +205,7 @@ impl Launch {
             cancel: Some(cancel),
             order,
         };
+        let _blame = observers.blame(context, &self.function.kernel.name);
         // A launch that was cancelled by the end of its context is no fault of the program's.
         match engine::run(&launch, &environment) {
             Ok(_) => touches.into_iter().for_each(GridTouches::end),

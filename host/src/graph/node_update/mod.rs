@@ -89,7 +89,8 @@ impl GraphExec {
             let turn = graph.template.turn();
             graph.report_to(&turn, &mut self.panics)?
         };
-        let contents = graph.contents.clone();
+        let mut contents = graph.contents.clone();
+        contents.inner.push(graph.number);
         let template = self.template.clone();
         self.change_in_turn(CALL, node.into(), contents, |exec, node| {
             let _turns = turns(&template, &graph.template);
@@ -116,9 +117,16 @@ impl GraphExec {
         const CALL: &str = "cuGraphNodeSetEnabled";
         let node = self.switchable(CALL, node.into())?;
         self.gpu.bind()?;
-        let _turn = self.template.turn();
-        // SAFETY: `self` owns the executable graph; the node is one of its template, which `self` keeps.
-        unsafe { call!(cuGraphNodeSetEnabled(self.raw, node.raw(), enabled.into())) }
+        {
+            let _turn = self.template.turn();
+            // SAFETY: `self` owns the executable graph; the node is one of its template, which `self` keeps.
+            unsafe { call!(cuGraphNodeSetEnabled(self.raw, node.raw(), enabled.into())) }?;
+        }
+        self.switched_off.retain(|known| *known != node);
+        if !enabled {
+            self.switched_off.push(node);
+        }
+        Ok(())
     }
 
     /// Whether a kernel, copy or fill is on.
@@ -157,12 +165,37 @@ impl GraphExec {
         if node.graph() == self.template_number {
             return Ok(());
         }
-        Err(refused(
-            call,
-            node,
-            "belongs to another graph than the one that this executable graph was made of, or to the body of a loop or a branch",
-            "use the nodes of that graph; of a copy of it, `twin` tells them",
-        ))
+        let mut parts = self.parts.iter().flat_map(Parts::iter);
+        let is_around = |part: &&Part| part.contents.inner.contains(&node.graph());
+        let Some(around) = parts.find(is_around) else {
+            return Err(refused(
+                call,
+                node,
+                "belongs to another graph than the one that this executable graph was made of",
+                "use the nodes of that graph; of a copy of it, `twin` tells them",
+            ));
+        };
+        // CUDA driver API: a change of a node names one "in the graph from which the executable graph was instantiated".
+        match around.kind {
+            PartKind::Child => Err(refused(
+                call,
+                node,
+                &format!(
+                    "stands in the child graph of {:?}: no driver changes a node in there by itself",
+                    around.node
+                ),
+                "change the child graph as a whole: `set_child` with a graph of the same shape",
+            )),
+            _ => Err(refused(
+                call,
+                node,
+                &format!(
+                    "stands in a body of {:?}, a loop or a branch: no driver changes a node in there by itself",
+                    around.node
+                ),
+                "update the whole: `update` with a graph whose bodies have the change; what changes often can be read from memory",
+            )),
+        }
     }
 
     /// What there is to know of a node.
@@ -271,6 +304,7 @@ impl GraphExec {
         call(self.raw, node.raw()).map_err(|error| {
             error.while_doing(|| format!("{name}: {node:?} of an executable graph"))
         })?;
+        self.is_changed = true;
         if let Some(panics) = &self.panics {
             panics.separate_next_launch();
         }

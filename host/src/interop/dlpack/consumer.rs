@@ -85,7 +85,11 @@ impl Consumer<'_> {
         let stream = match self {
             Consumer::Own(stream) => {
                 check_same_device(CALL, gpu, &stream.gpu)?;
-                stream.handle.refuse_capture(CALL)?;
+                stream.handle.refuse_capture(
+                    CALL,
+                    "the memory is handed over at once, and not at each launch of the graph",
+                    "export before or after the capture",
+                )?;
                 let guard = gpu.lock_order();
                 let launch = stream.handle.timeline().next();
                 return memory.order_use(

@@ -46,7 +46,11 @@ impl Tensor {
     fn place<T: Element>(&self, stream: &Stream) -> Result<(u64, usize)> {
         let refuse =
             |what: String, hint: &str| Err(Error::misuse(CALL, Code::INVALID_VALUE, what, hint));
-        stream.handle.refuse_capture(CALL)?;
+        stream.handle.refuse_capture(
+            CALL,
+            "the tensor is taken over once, and not at each launch of the graph",
+            "import it before the capture, and use the buffer inside",
+        )?;
         if self.element != T::TYPE {
             return refuse(
                 format!(

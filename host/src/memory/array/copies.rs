@@ -179,11 +179,12 @@ impl Stream {
         self.copy_to_array(&zeros, array)
     }
 
-    /// Copies `data` to an array. Waits until it has been read.
+    /// Copies `data` to an array. Waits until it has been read; in a stream that is being captured, the graph keeps a copy, as for
+    /// [`upload_into`](Self::upload_into).
     ///
     /// # Errors
     ///
-    /// The data has another length, the stream is being captured, or something went wrong on the device before.
+    /// The data has another length, or something went wrong on the device before.
     pub fn upload_array<T: Texel, D: ArrayExtents>(
         &self,
         data: &[T],
@@ -232,22 +233,14 @@ impl Stream {
         to: &Array<T, D>,
         region: Region,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         if data.len() != region.texels {
             return Err(length_mismatch(CALL, data.len(), region.texels));
         }
-        self.in_order(
-            CALL,
-            size_of_val(data),
-            &[to.view().used_for(AccessKind::Write)],
-            || {
-                let from = TexelSide::Host(data.as_ptr().cast_mut().cast());
-                // SAFETY: the data has the region's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
-                // until its last use.
-                unsafe { self.copy_texels::<T>(region.size, from, to.side(region.at)) }
-            },
-        )?;
-        self.wait_for_borrowed_host_memory()
+        self.read_from_host(CALL, size_of_val(data), data, to.view(), |data| {
+            let from = TexelSide::Host(data.cast_mut().cast());
+            // SAFETY: the data has the region's texels (compared above); it and the array are there until the copy is done (`read_from_host`).
+            unsafe { self.copy_texels::<T>(region.size, from, to.side(region.at)) }
+        })
     }
 
     /// The texels of an array, on the host. Waits for the stream.
@@ -297,7 +290,11 @@ impl Stream {
         data: &mut [T],
         region: Region,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
+        self.handle.refuse_capture(
+            CALL,
+            "the host would have to wait for the texels",
+            "copy to a buffer (`copy_from_array`) and from there to page-locked memory (`copy_to_host`), which each launch writes, or download after launching the graph",
+        )?;
         if data.len() != region.texels {
             return Err(length_mismatch(CALL, region.texels, data.len()));
         }

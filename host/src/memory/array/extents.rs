@@ -150,8 +150,8 @@ macro_rules! or_zero {
 extents! {
     /// A line of texels.
     Extent1 as Dim1 and Dim1 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH;
-        levels ("width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH)
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH;
+        levels ("the width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH)
     },
     0, [width; ;]
 }
@@ -159,11 +159,11 @@ extents! {
 extents! {
     /// Rows of texels.
     Extent2 as Dim2 and Dim2 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
-        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT;
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
+        height: "the height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT;
         levels
-            ("width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
-            ("height in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT)
+            ("the width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
+            ("the height in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT)
     },
     0, [width; height;]
 }
@@ -171,9 +171,9 @@ extents! {
 extents! {
     /// A volume of texels.
     Extent3 as Dim3 and Dim3 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
-        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
-        depth: "depth in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
+        height: "the height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
+        depth: "the depth in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH
     },
     0, [width; height; depth]
 }
@@ -181,7 +181,7 @@ extents! {
 extents! {
     /// Lines of texels, each a layer by itself: nothing is filtered across them.
     Layered1 as Layered1 and Layered1 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH,
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS
     },
     raw::CUDA_ARRAY3D_LAYERED, [width; ; layers]
@@ -190,8 +190,8 @@ extents! {
 extents! {
     /// Rectangles of texels, each a layer by itself: nothing is filtered across them.
     Layered2 as Layered2 and Layered2 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
-        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
+        height: "the height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS
     },
     raw::CUDA_ARRAY3D_LAYERED, [width; height; layers]
@@ -200,8 +200,8 @@ extents! {
 extents! {
     /// Rows of texels, of which kernels may gather a component of four at once. A device may have smaller ones than of [`Extent2`].
     Gather2 as Gather2 and Dim2 {
-        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH,
-        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT
+        width: "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH,
+        height: "the height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT
     },
     raw::CUDA_ARRAY3D_TEXTURE_GATHER, [width; height;]
 }
@@ -274,14 +274,14 @@ macro_rules! cubes {
 cubes! {
     /// The six faces of a cube, which kernels fetch from by a direction.
     Cube as Cube {}, raw::CUDA_ARRAY3D_CUBEMAP,
-    ["width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH]
+    ["the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH]
 }
 
 cubes! {
     /// The faces of several cubes, which kernels fetch from by a direction and the number of the cube.
     LayeredCube as LayeredCube { cubes }, raw::CUDA_ARRAY3D_CUBEMAP | raw::CUDA_ARRAY3D_LAYERED,
     [
-        "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
+        "the width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
         "number of faces" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS
     ]
 }
@@ -321,15 +321,26 @@ pub(super) fn descriptor<T: Texel, D: ArrayExtents>(
     };
     for (&(what, limit), value) in limits.iter().zip(extents.in_order()) {
         let limit = Attribute(limit.0).of(gpu.context().device)?;
-        if value == 0 || value as u64 > limit as u64 {
+        if value == 0 {
+            return Err(Error::Limit(Box::new(LimitError {
+                call,
+                code: Code::INVALID_VALUE,
+                subject: format!("{extents:?}"),
+                what,
+                value: 0,
+                limit: 1,
+                hint: "have no array where there is nothing".into(),
+            })));
+        }
+        if value as u64 > limit as u64 {
             return Err(Error::Limit(Box::new(LimitError {
                 call,
                 code: Code::INVALID_VALUE,
                 subject: format!("{extents:?}"),
                 what,
                 value: value as u64,
-                limit: limit as u64,
-                hint: "it is at least 1: have no array for nothing, or several for more".into(),
+                limit: limit.max(0) as u64,
+                hint: "have several arrays, or use a buffer".into(),
             })));
         }
     }

@@ -74,7 +74,7 @@ pub struct PitchedTexture<'a, F: Fetched> {
     of: PhantomData<F>,
 }
 
-/// Something that is more than a device's number of it allows; or less, where it says so.
+/// Something that is more than a device's number of it allows, or less.
 fn beyond(subject: &str, what: &'static str, value: u64, limit: u64, hint: String) -> Error {
     Error::Limit(Box::new(LimitError {
         call: CALL,
@@ -99,11 +99,23 @@ fn check_extent(
     value: usize,
 ) -> Result<()> {
     let most = limit(allocation, key)?;
-    if (1..=most).contains(&(value as u64)) {
-        return Ok(());
+    match value as u64 {
+        0 => Err(beyond(
+            subject,
+            what,
+            0,
+            1,
+            "have no texture of nothing".into(),
+        )),
+        value if value > most => Err(beyond(
+            subject,
+            what,
+            value,
+            most,
+            "an array may be larger".into(),
+        )),
+        _ => Ok(()),
     }
-    let hint = "it is at least 1; an array may be larger".into();
-    Err(beyond(subject, what, value as u64, most, hint))
 }
 
 /// Refuses memory that begins where a texture cannot.
@@ -118,7 +130,7 @@ fn check_alignment(allocation: &Allocation, subject: &str, address: u64) -> Resu
         1 << address.trailing_zeros(),
         alignment,
         format!(
-            "a texture begins at a multiple of {alignment} bytes (here the limit is the least): at the buffer's begin, or so many bytes after"
+            "a texture begins at a multiple of {alignment} bytes: at the buffer's begin, or so many bytes after"
         ),
     ))
 }

@@ -9,7 +9,7 @@ use warpsmith_driver::raw;
 use super::block::ArrayBlock;
 use super::extents::{self, LevelExtents};
 use super::texel::Texel;
-use super::{Array, bytes_of};
+use super::{Array, bytes_of, refuse_capture};
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
@@ -74,7 +74,7 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         level_count: usize,
         for_surfaces: bool,
     ) -> Result<MipmappedArray<T, D>> {
-        stream.handle.refuse_capture(CALL)?;
+        refuse_capture(stream, CALL)?;
         let gpu = &stream.gpu;
         let (kind, level_count) = ((for_surfaces, CALL), (extents, level_count));
         MipmappedArray::made(gpu, kind, level_count, |descriptor, levels, bytes| {
@@ -99,8 +99,8 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
                 subject: format!("{extents:?}"),
                 what: "the number of levels",
                 value: level_count as u64,
-                limit: most as u64,
-                hint: "it is at least 1, and the last level's extents are 1".into(),
+                limit: if level_count == 0 { 1 } else { most as u64 },
+                hint: "the first level is the whole array, and the last one that there can be has extents of 1".into(),
             })));
         }
         let of_level = |level: usize| extents.level(level as u32);

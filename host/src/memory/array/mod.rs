@@ -88,10 +88,21 @@ pub struct Array<T: Texel, D: ArrayExtents> {
     of: PhantomData<T>,
 }
 
+/// # Errors
+///
+/// The stream is being captured, where no array is made.
+fn refuse_capture(stream: &Stream, call: &'static str) -> Result<()> {
+    stream.handle.refuse_capture(
+        call,
+        "an array is allocated at once, and would have no contents before the graph is launched",
+        "make the array before the capture; inside, uploads and copies write it at each launch",
+    )
+}
+
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
     /// Of undefined contents.
     fn raw(stream: &Stream, extents: D, for_surfaces: bool) -> Result<Array<T, D>> {
-        stream.handle.refuse_capture(block::CALL)?;
+        refuse_capture(stream, block::CALL)?;
         let gpu = &stream.gpu;
         let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, block::CALL)?;
         let (block, texels) = ArrayBlock::new(gpu, descriptor, bytes_of::<T, D>(extents))?;

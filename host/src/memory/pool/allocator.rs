@@ -61,9 +61,12 @@ impl Stream {
 
     /// A buffer of zeros.
     ///
+    /// In a stream that is being captured it is memory of the graph, as [`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed) makes it, for the rest of the
+    /// capture and the nodes of that graph: see [`Stream::capture`].
+    ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().zeroed(len)
     }
@@ -72,7 +75,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().filled(len, value)
     }
@@ -81,7 +84,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured; or something went wrong on the device before.
+    /// The device's memory is exhausted, or something went wrong on the device before.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
         self.alloc_from_current().upload(data)
     }
@@ -90,11 +93,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The device's memory is exhausted, or the stream is being captured.
+    /// The device's memory is exhausted.
     ///
     /// # Safety
     ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
+    /// launch of the graph.
     // covers: POOL-02
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         // SAFETY: the caller promises what is asked for.
@@ -107,9 +111,13 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        let buffer = self.raw(len)?;
+        let mut buffer = self.raw(len)?;
+        if self.stream.handle.is_captured() {
+            self.stream.fill(&mut buffer, T::zeroed())?;
+            return Ok(buffer);
+        }
         let view = buffer.raw_view();
         if view.bytes > 0 {
             self.stream.gpu.traced(
@@ -133,7 +141,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(len)?;
         self.stream.fill(&mut buffer, value)?;
@@ -144,8 +152,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured; or something went wrong on the device
-    /// before.
+    /// The pool's limit or the device's memory is exhausted, or something went wrong on the device before.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(data.len())?;
         self.stream.upload_into(data, &mut buffer)?;
@@ -156,11 +163,12 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
+    /// The pool's limit or the device's memory is exhausted.
     ///
     /// # Safety
     ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
+    /// launch of the graph.
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.raw(len)
     }

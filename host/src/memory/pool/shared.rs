@@ -208,7 +208,11 @@ impl ImportedPool {
     ) -> Result<DeviceBuffer<T>> {
         const CALL: &str = "cuMemPoolImportPointer";
         check_same_device(CALL, &self.gpu, &stream.gpu)?;
-        stream.handle.refuse_capture(CALL)?;
+        stream.handle.refuse_capture(
+            CALL,
+            "the buffer is taken once, and not at each launch of the graph",
+            "take it before the capture, and use it inside",
+        )?;
         let bytes = bytes_of::<T>(CALL, len)?;
         if bytes == 0 {
             return DeviceBuffer::raw(stream, len);

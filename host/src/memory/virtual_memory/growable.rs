@@ -118,7 +118,7 @@ impl<T: Pod> GrowableBuffer<T> {
                 call,
                 code: Code::OUT_OF_MEMORY,
                 subject: format!("a growable buffer of {}", std::any::type_name::<T>()),
-                what: "elements",
+                what: "the number of elements",
                 value: len as u64,
                 limit: self.capacity as u64,
                 hint: "make it with a larger capacity, which costs addresses and no memory: `gpu.growable(capacity)`".into(),
@@ -232,7 +232,7 @@ impl Stream {
         if len <= buffer.len {
             return Ok(());
         }
-        self.handle.refuse_capture(CALL)?;
+        refuse_to_grow(self, CALL)?;
         check_same_device(CALL, &self.gpu, &buffer.gpu.inner)?;
         buffer.map_for(CALL, len)?;
         let old = std::mem::replace(&mut buffer.len, len);
@@ -271,7 +271,7 @@ impl Stream {
     /// something went wrong on the device before.
     pub fn extend<T: Pod>(&self, buffer: &mut GrowableBuffer<T>, data: &[T]) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.handle.refuse_capture(CALL)?;
+        refuse_to_grow(self, CALL)?;
         check_same_device(CALL, &self.gpu, &buffer.gpu.inner)?;
         // A length beyond the address space is beyond the capacity, too.
         let len = buffer.len.saturating_add(data.len());
@@ -283,4 +283,15 @@ impl Stream {
         }
         copied
     }
+}
+
+/// # Errors
+///
+/// The stream is being captured.
+fn refuse_to_grow(stream: &Stream, call: &'static str) -> Result<()> {
+    stream.handle.refuse_capture(
+        call,
+        "the buffer grows at once, and its new elements would have no contents before the graph is launched",
+        "let it grow before the capture; inside, write the elements that are there",
+    )
 }
