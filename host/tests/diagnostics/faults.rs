@@ -286,7 +286,7 @@ fn a_timeout_costs_the_context() {
         assert_eq!(error.code(), Some(Code::LAUNCH_TIMEOUT), "{error}");
         let later = stream.fill(&mut words, 1).unwrap_err();
         assert_eq!(later.code(), Some(Code::LAUNCH_TIMEOUT), "{later}");
-        drop((ready, graph, words, stream));
+        drop((ready, graph, words, left, stream));
         works(&reset(gpu).expect("the simulator begins anew"));
     });
 }
