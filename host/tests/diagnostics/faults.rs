@@ -268,9 +268,17 @@ fn a_timeout_costs_the_context() {
         let stream = gpu.stream().unwrap();
         let mut words = stream.zeroed::<u32>(4).unwrap();
         let mut graph = gpu.graph().unwrap();
-        let always = graph.condition(1).unwrap();
+        let many = graph.condition(1).unwrap();
+        let mut left = stream.upload(&[u32::MAX]).unwrap();
+        let kernel = module(&gpu).untyped_kernel::<(Out<u32>, Value<u64>)>("count_down");
         graph
-            .while_loop(always, |body| body.fill(&mut words, 1).map(drop))
+            .while_loop(many, |body| {
+                // SAFETY: the entry writes one word and sets the condition.
+                unsafe {
+                    body.kernel_untyped(&kernel?, Grid::new(1, 1), (&mut left, many))
+                        .map(drop)
+                }
+            })
             .unwrap();
         let mut ready = graph.instantiate().unwrap();
         ready.launch(&stream).unwrap();
@@ -278,7 +286,7 @@ fn a_timeout_costs_the_context() {
         assert_eq!(error.code(), Some(Code::LAUNCH_TIMEOUT), "{error}");
         let later = stream.fill(&mut words, 1).unwrap_err();
         assert_eq!(later.code(), Some(Code::LAUNCH_TIMEOUT), "{later}");
-        drop((ready, graph, words, stream));
+        drop((ready, graph, words, left, stream));
         works(&reset(gpu).expect("the simulator begins anew"));
     });
 }

@@ -480,11 +480,16 @@ fn graphs() {
                 let condition = f.gpu.graph()?.condition(0)?;
                 f.gpu.graph()?.while_loop(condition, |_| Ok(())).map(drop)
             }),
-            ("a function in a loop", |f| {
+            ("a loop without an end", |f| {
+                let mut graph = f.gpu.graph()?;
+                let condition = graph.condition(1)?;
+                graph.while_loop(condition, |_| Ok(())).map(drop)
+            }),
+            ("a function in a branch", |f| {
                 let mut graph = f.gpu.graph()?;
                 let condition = graph.condition(0)?;
                 let mut answer = Ok(());
-                graph.while_loop(condition, |body| {
+                graph.if_then(condition, |body| {
                     answer = body.host(|| ()).map(drop);
                     Ok(())
                 })?;
