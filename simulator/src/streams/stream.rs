@@ -46,6 +46,15 @@ impl ContextBound for Stream {
     }
 }
 
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // The legacy queue is the context's.
+        if !self.is_legacy() {
+            self.queue.retire();
+        }
+    }
+}
+
 impl Stream {
     /// A stream with a queue of its own, or the legacy default stream with the context's legacy queue.
     pub(crate) fn new(handle: usize, context: &Arc<Context>, flags: u32, priority: i32) -> Self {

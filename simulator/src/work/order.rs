@@ -32,6 +32,14 @@ struct Members {
     others: Vec<(Arc<WorkQueue>, QueueRole)>,
 }
 
+impl Members {
+    /// Takes the queues of destroyed streams out that have done their work: nobody else owns them.
+    fn forget_idle(&mut self) {
+        self.others
+            .retain(|(queue, _)| Arc::strong_count(queue) > 1 || !queue.is_idle());
+    }
+}
+
 impl QueueSet {
     /// A queue for a new stream; the legacy queue is the same each time.
     pub(crate) fn add(&self, role: QueueRole) -> Arc<WorkQueue> {
@@ -39,10 +47,7 @@ impl QueueSet {
         if role == QueueRole::Legacy {
             return Arc::clone(members.legacy.get_or_insert_with(WorkQueue::new));
         }
-        // Queues without another owner belong to destroyed streams.
-        members
-            .others
-            .retain(|(queue, _)| Arc::strong_count(queue) > 1 || !queue.is_idle());
+        members.forget_idle();
         let queue = WorkQueue::new();
         members.others.push((Arc::clone(&queue), role));
         queue
@@ -131,6 +136,7 @@ impl QueueSet {
     /// Waits for all work of all queues.
     pub(crate) fn wait_all(&self) {
         self.all().iter().for_each(|queue| queue.end().wait());
+        lock(&self.members).forget_idle();
     }
 
     /// Forgets all queues; work that they still have goes on without an order between them.

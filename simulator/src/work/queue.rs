@@ -55,6 +55,8 @@ struct QueueState {
     executing: bool,
     /// The queue's thread exists.
     has_thread: bool,
+    /// Its stream is gone: the thread ends as soon as there is no work.
+    is_retired: bool,
     /// How many items a stalled queue has taken beyond [`ROOM`]; 0 as soon as an item completes.
     extra_room: usize,
     /// What comes before the last item that was submitted, of other queues.
@@ -273,6 +275,12 @@ impl WorkQueue {
         state.completed == state.submitted
     }
 
+    /// Its stream is gone, and what it has is the last work: its thread, which keeps it, need not wait for more.
+    pub(crate) fn retire(&self) {
+        lock(&self.state).is_retired = true;
+        self.changed.notify_all();
+    }
+
     /// Blocks while the queue is full and goes on.
     pub(crate) fn room(&self) -> Room {
         self.room_within(STALLED)
@@ -398,6 +406,9 @@ impl WorkQueue {
                 drop(state);
                 after.iter().for_each(CompletionPoint::block);
                 state = self.execute(place, work);
+            } else if state.is_retired {
+                state.has_thread = false;
+                return;
             } else {
                 let (woken, timeout) = self
                     .changed
