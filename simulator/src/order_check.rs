@@ -179,6 +179,9 @@ impl Running<'_> {
                 // With what it has touched, and not later: a piece that ends between would take what this one says as unknown.
                 state.remove(&self.run);
             }
+            for (address, bytes) in Memory::global().take_used_again() {
+                state.shadow.forget(address as u64, bytes as u64);
+            }
             state.shadow.forget_known(&host::known_to_all());
             let is_freed = |address| {
                 let info = Memory::global().find(address as usize);

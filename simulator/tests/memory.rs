@@ -98,6 +98,33 @@ fn freed_addresses_are_not_used_again_soon() {
     }
 }
 
+/// What a program has allocated and freed in all its life takes no more memory than what it has had lately.
+#[test]
+fn addresses_that_were_freed_long_ago_are_used_again() {
+    let memory = Memory::global();
+    let kept = allocate(100);
+    let (mut seen, mut last) = (std::collections::BTreeSet::new(), 0);
+    for _ in 0..20_000 {
+        let base = allocate(100);
+        let (info, detail) = memory.detail(base).expect("it is live");
+        assert_eq!((info.base, info.state), (base, AllocationState::Live));
+        // By this a program tells the one from what was there before.
+        assert!(detail.serial > last);
+        last = detail.serial;
+        seen.insert(base);
+        memory.free(base, "the test").expect("it was live");
+        let (info, detail) = memory.detail(base).expect("it was freed just now");
+        assert_eq!(info.state, AllocationState::Freed);
+        assert_eq!(detail.freed_by, Some("the test"));
+    }
+    assert!((4000..10_000).contains(&seen.len()), "{}", seen.len());
+    assert!(!seen.contains(&kept));
+    assert_eq!(
+        memory.find(kept).expect("it is live").state,
+        AllocationState::Live
+    );
+}
+
 #[test]
 fn every_address_of_the_arena_can_be_touched() {
     let memory = Memory::global();

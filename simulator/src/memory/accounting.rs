@@ -7,6 +7,7 @@ use super::allocation::{AllocationKind, AllocationState};
 use super::attachment;
 use super::external;
 use super::graph_memory;
+use super::hints;
 use super::interprocess;
 use super::peers;
 use super::pool;
@@ -44,7 +45,10 @@ pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
         interprocess::forget(info.base);
     }
     match detail.kind {
-        AllocationKind::Managed => attachment::forget(info.base),
+        AllocationKind::Managed => {
+            attachment::forget(info.base);
+            hints::forget(&info);
+        }
         AllocationKind::External => external::forget_buffer(info.base),
         AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),
         kind if counts(kind) => device::give_memory(detail.device, info.len),

@@ -54,7 +54,7 @@ struct Hints {
     prefetched: Option<Place>,
 }
 
-/// By page; pages of freed memory stay, as their addresses are not used again.
+/// By page of live memory.
 static HINTS: Mutex<BTreeMap<usize, Hints>> = Mutex::new(BTreeMap::new());
 
 /// A range inside of a live managed allocation.
@@ -178,6 +178,12 @@ impl ManagedRange {
         answer.truncate(count);
         Ok(answer)
     }
+}
+
+/// The allocation is no more.
+pub(super) fn forget(allocation: &AllocationInfo) {
+    let pages = allocation.base / PAGE..(allocation.base + allocation.len).div_ceil(PAGE);
+    lock(&HINTS).extract_if(pages, |_, _| true).for_each(drop);
 }
 
 /// Whether an advice is about a place.

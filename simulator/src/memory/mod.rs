@@ -1,8 +1,8 @@
 //! The simulated address space. Device, managed and pinned allocations are real addresses inside one reserved arena, so that one
 //! pointer means the same to the host and to kernels; host ranges that a program registers lie outside and are known by table.
 //!
-//! Each allocation starts on its own page and is followed by an unused gap; addresses are not used again until the arena has been
-//! used up once. So an access out of bounds hits no other allocation, and an access to freed memory can be distinguished from it.
+//! Each allocation starts on its own page and is followed by an unused gap; addresses are not used again until some thousand allocations
+//! later. So an access out of bounds hits no other allocation, and an access to freed memory can be distinguished from it.
 //! A lookup by address is one load from a page table (`arena`) and two from a slot (`slots`), without locks.
 //!
 //! | file | what |

@@ -1,6 +1,7 @@
-//! The records of all allocations ever made, found by number without a lock.
+//! The records of all allocations that there are, and of those that were freed lately, found by number without a lock.
 //!
-//! They are in chunks, each twice as large as the one before, which are made when they are needed: a record never moves.
+//! They are in chunks, each twice as large as the one before, which are made when they are needed: a record never moves. The number of an
+//! allocation whose address nobody knows any more is given to a later one.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -29,9 +30,18 @@ const GIVEN_BACK: u32 = 1 << 30;
 
 pub(super) struct AllocationTable {
     chunks: [OnceLock<Box<[AllocationSlot]>>; CHUNKS],
-    /// The number of slots in use; slot 0 stands for "none".
+    /// One more than the largest number ever given; slot 0 stands for "none".
     count: AtomicU32,
-    adding: Mutex<()>,
+    adding: Mutex<Adding>,
+}
+
+/// What a new allocation is given.
+#[derive(Default)]
+struct Adding {
+    /// The serial number of the last one.
+    serial: u64,
+    /// Numbers whose allocations nobody knows any more.
+    unused: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -55,15 +65,16 @@ impl Default for AllocationTable {
         Self {
             chunks: [const { OnceLock::new() }; CHUNKS],
             count: AtomicU32::new(1),
-            adding: Mutex::new(()),
+            adding: Mutex::default(),
         }
     }
 }
 
 impl AllocationTable {
     pub(super) fn add(&self, base: usize, len: usize, detail: AllocationDetail) -> Option<u32> {
-        let _adding = lock(&self.adding);
-        let number = self.count.load(Ordering::Relaxed);
+        let mut adding = lock(&self.adding);
+        let count = self.count.load(Ordering::Relaxed);
+        let number = adding.unused.pop().unwrap_or(count);
         let (chunk, at) = place(number);
         let length = FIRST_CHUNK << chunk;
         let slots = self.chunks.get(chunk)?;
@@ -75,12 +86,27 @@ impl AllocationTable {
             .store(detail.kind == AllocationKind::Mapping, Ordering::Relaxed);
         let device = detail.kind.is_of_one_device().then_some(detail.device + 1);
         slot.device.store(device.unwrap_or(0), Ordering::Relaxed);
+        slot.is_file.store(false, Ordering::Relaxed);
+        slot.is_graph.store(false, Ordering::Relaxed);
+        adding.serial += 1;
         *lock(&slot.detail) = Some(AllocationDetail {
-            serial: u64::from(number),
+            serial: adding.serial,
             ..detail
         });
-        self.count.store(number + 1, Ordering::Release);
+        slot.state.store(0, Ordering::Release);
+        self.count.store(count.max(number + 1), Ordering::Release);
         Some(number)
+    }
+
+    /// Gives the number of an allocation that was freed, and which no address tells of any more, to a later one.
+    pub(super) fn recycle(&self, number: u32) {
+        let Some(slot) = self.slot(number) else {
+            return;
+        };
+        let mut adding = lock(&self.adding);
+        if slot.state.load(Ordering::Acquire) & FREED != 0 && lock(&slot.detail).take().is_some() {
+            adding.unused.push(number);
+        }
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{OnceLock, RwLock};
+use std::sync::{Mutex, OnceLock, RwLock};
 
 use super::allocation::{
     AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange, Use,
@@ -12,13 +12,16 @@ use super::allocation::{
 use super::arena::Arena;
 use super::slots::AllocationTable;
 use super::virtual_memory;
-use crate::sync::{read, write};
+use crate::settings;
+use crate::sync::{lock, read, write};
 
 /// The address space.
 pub struct Memory {
     pub(super) arena: Arena,
     pub(super) slots: AllocationTable,
     registered: RwLock<BTreeMap<usize, RegisteredRange>>,
+    /// See [`take_used_again`](Self::take_used_again).
+    used_again: Mutex<Vec<(usize, usize)>>,
     /// Counts changes, so that the engine drops what it remembers of the layout.
     pub(super) generation: AtomicU64,
 }
@@ -31,6 +34,7 @@ impl Memory {
             arena: Arena::reserve(),
             slots: AllocationTable::default(),
             registered: RwLock::default(),
+            used_again: Mutex::default(),
             generation: AtomicU64::new(1),
         })
     }
@@ -55,7 +59,7 @@ impl Memory {
         device: usize,
         made_by: impl Into<Cow<'static, str>>,
     ) -> Option<usize> {
-        let base = self.arena.take(len)?;
+        let base = self.take(len, |arena| arena.take(len))?;
         let detail = AllocationDetail {
             kind,
             context,
@@ -90,12 +94,42 @@ impl Memory {
 
     /// Takes addresses for a reservation of virtual memory, without memory behind them.
     pub(super) fn take_addresses(&self, len: usize, align: usize) -> Option<usize> {
-        self.arena.take_aligned(len, align)
+        self.take(len, |arena| arena.take_aligned(len, align))
     }
 
-    /// Takes a reservation's addresses back.
+    /// Takes `len` addresses; where none are left, those that were given back first.
+    fn take(&self, len: usize, take: impl Fn(&Arena) -> Option<usize>) -> Option<usize> {
+        loop {
+            let taken = take(&self.arena);
+            if taken.is_some() || len >= self.arena.len() {
+                return taken;
+            }
+            let (base, span) = self.arena.oldest_kept(false)?;
+            self.use_again(base, span);
+        }
+    }
+
+    /// Takes addresses back behind which no memory is. What was given back long ago is used again.
     pub(super) fn give_addresses_back(&self, base: usize, len: usize) {
         self.arena.give_addresses_back(base, len);
+        while let Some((base, span)) = self.arena.oldest_kept(true) {
+            self.use_again(base, span);
+        }
+    }
+
+    fn use_again(&self, base: usize, span: usize) {
+        let slots = self.arena.clear(base, span);
+        slots.for_each(|slot| self.slots.recycle(slot));
+        if settings::get().checks.stream_order {
+            lock(&self.used_again).push((base, span));
+        }
+        self.arena.use_again(base, span);
+    }
+
+    /// Addresses, with their bytes, that were made to be used again since this was asked last, by whoever looks at the order of work: what
+    /// is remembered of them is about what was there before.
+    pub(crate) fn take_used_again(&self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut lock(&self.used_again))
     }
 
     /// Enters a mapping of physical memory at addresses that were taken for a reservation.
@@ -116,9 +150,20 @@ impl Memory {
         };
         let slot = self.slots.add(base, len, detail)?;
         self.arena.map_file(base, len, file, 0)?;
+        let before = self.arena.named(base, len);
         self.arena.mark(base, len, slot);
         self.changed();
+        before.into_iter().for_each(|old| self.forget_mapping(old));
         Some(())
+    }
+
+    /// Forgets a mapping that was ended, if others have taken all of its addresses.
+    fn forget_mapping(&self, slot: u32) {
+        if let Some(info) = self.slots.info(slot)
+            && !self.arena.named(info.base, info.len).contains(&slot)
+        {
+            self.slots.recycle(slot);
+        }
     }
 
     /// Ends the mapping that starts at `base`. Its addresses stay known as unmapped.
@@ -139,7 +184,7 @@ impl Memory {
             }
             self.arena.discard(info.base, info.len);
             if !info.is_graph {
-                self.arena.give_addresses_back(info.base, info.len);
+                self.give_addresses_back(info.base, info.len);
             }
         };
         self.slots.give_back(slot, give_back);
@@ -188,7 +233,7 @@ impl Memory {
         self.free(base, "the end of its graph");
         if let Some(slot) = self.arena.slot(base) {
             let give_back = |info: AllocationInfo| {
-                self.arena.give_addresses_back(info.base, info.len);
+                self.give_addresses_back(info.base, info.len);
             };
             self.slots.end_graph(slot, give_back);
         }

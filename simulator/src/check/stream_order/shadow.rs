@@ -176,6 +176,12 @@ impl Shadow {
         found
     }
 
+    /// Forgets what was at these addresses, which are used again.
+    pub fn forget(&mut self, address: u64, bytes: u64) {
+        let pages = address / PAGE..(address + bytes).div_ceil(PAGE);
+        self.pages.extract_if(pages, |_, _| true).for_each(drop);
+    }
+
     /// Who has freed the memory at an address last, if that is remembered.
     pub fn freed_by(&self, address: u64) -> Option<&Arc<Piece>> {
         let page = address / PAGE;
