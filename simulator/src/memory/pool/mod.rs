@@ -293,7 +293,12 @@ impl Pool {
         self.trim(0);
     }
 
+    /// Whether it has memory of its device, or shows such that another process has.
     fn is_in_use(&self) -> bool {
-        lock(&self.state).account.used > 0
+        match self.own_state() {
+            // Also what is to be freed and is not yet.
+            Some(state) => state.account.reserved > 0,
+            None => self.shared.as_ref().is_some_and(SharedMemory::is_in_use),
+        }
     }
 }

@@ -111,6 +111,11 @@ impl SharedMemory {
         self.is_imported
     }
 
+    /// Whether it has allocations.
+    pub(super) fn is_in_use(&self) -> bool {
+        !lock(&self.parts).used.is_empty()
+    }
+
     pub(super) fn export(&self) -> Result<OwnedFd> {
         self.file.duplicate().ok_or(code::OPERATING_SYSTEM)
     }
