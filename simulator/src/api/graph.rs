@@ -26,6 +26,7 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         GRAPHS.remove(hGraph)?;
+        graph::forget_clone(&graph);
         graph.clear();
     }
 

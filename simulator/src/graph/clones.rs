@@ -26,3 +26,10 @@ pub(crate) fn find_in_clone(clone: &Graph, original: usize) -> Option<usize> {
         .get(&original)
         .copied()
 }
+
+/// A graph is destroyed, which may be a clone.
+pub(crate) fn forget_clone(graph: &Graph) {
+    if let Some(clones) = lock(&CLONES).as_mut() {
+        clones.remove(&graph.handle);
+    }
+}

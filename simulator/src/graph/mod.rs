@@ -41,7 +41,7 @@ pub(crate) use capture::{
     EventUse, allocate as capture_allocation, begin, end, information, perform, perform_launch,
     record_event, update_dependencies, wait_event,
 };
-pub(crate) use clones::{clone_graph, find_in_clone};
+pub(crate) use clones::{clone_graph, find_in_clone, forget_clone};
 pub(crate) use device_rules::check_for_device;
 pub(crate) use dot::print as print_dot;
 pub(crate) use edge::{Edge, PLAIN_EDGE};
