@@ -40,6 +40,8 @@ pub(crate) struct DeviceState {
     trace: Option<DeviceTrace>,
     /// What was to be done on a thread that may not call the driver.
     postponed: Mutex<Vec<Postponed>>,
+    /// What was to be done while a stream was captured, which it would have broken.
+    after_captures: Mutex<Vec<Postponed>>,
 }
 
 type Postponed = Box<dyn FnOnce(&DeviceState) + Send>;
@@ -77,6 +79,7 @@ impl OpenDevice {
                 trace,
                 reclaimer: Reclaimer::default(),
                 postponed: Mutex::default(),
+                after_captures: Mutex::default(),
             }),
         })
     }
@@ -286,8 +289,21 @@ impl DeviceState {
         }
     }
 
+    /// Does `work` now, or at the first wait or allocation after all captures if a stream is captured. The work must not own a share of the
+    /// device.
+    pub(crate) fn after_captures(&self, work: impl FnOnce(&DeviceState) + Send + 'static) {
+        if self.order.is_capturing() {
+            lock(&self.after_captures).push(Box::new(work));
+        } else {
+            unheard(|| work(self));
+        }
+    }
+
     fn do_postponed(&self) {
-        let postponed = std::mem::take(&mut *lock(&self.postponed));
+        let mut postponed = std::mem::take(&mut *lock(&self.postponed));
+        if !self.order.is_capturing() {
+            postponed.append(&mut lock(&self.after_captures));
+        }
         unheard(|| postponed.into_iter().for_each(|work| work(self)));
     }
 

@@ -411,6 +411,22 @@ impl Allocation {
         Ok(memory)
     }
 
+    /// Takes the memory out, which is the caller's to free; `None` if it is freed, or taken out.
+    pub(crate) fn take_released(&mut self) -> Option<ReleasedMemory> {
+        let is_gone = match self.kind {
+            MemoryKind::Pool(_) => self.base() == NO_MEMORY,
+            MemoryKind::GivenBack => true,
+            _ => false,
+        };
+        (!is_gone).then(|| ReleasedMemory {
+            base: self.base(),
+            bytes: self.bytes(),
+            kind: std::mem::replace(&mut self.kind, MemoryKind::GivenBack),
+            positions: self.history.take_positions(),
+            textures: self.textures.take(),
+        })
+    }
+
     /// Whether it is host memory that only copies reach.
     pub(crate) fn is_for_copies_only(&self) -> bool {
         matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
@@ -512,16 +528,8 @@ impl OrderedMemory for Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if self.base() == NO_MEMORY && matches!(self.kind, MemoryKind::Pool(_)) {
-            return;
+        if let Some(released) = self.take_released() {
+            self.gpu.call_driver_later(move |gpu| released.free(gpu));
         }
-        let released = ReleasedMemory {
-            base: self.base(),
-            bytes: self.bytes(),
-            kind: std::mem::replace(&mut self.kind, MemoryKind::GivenBack),
-            positions: self.history.take_positions(),
-            textures: self.textures.take(),
-        };
-        self.gpu.call_driver_later(move |gpu| released.free(gpu));
     }
 }

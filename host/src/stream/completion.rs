@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use warpsmith_driver::raw;
 
 use super::Stream;
+use super::host_function::drop_payload;
 use crate::driver_call::callback::Running;
 use crate::driver_call::{self, call};
 use crate::error::Result;
@@ -119,7 +120,7 @@ unsafe extern "C" fn arrived(
     // An executor's code, on a thread that may not call the driver: what it drops is freed later, and its panics stay here.
     let running = Running::enter();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake))) {
-        std::mem::forget(payload);
+        drop_payload(payload);
     }
     drop(running);
 }

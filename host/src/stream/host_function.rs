@@ -125,14 +125,19 @@ pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
 
 /// Keeps panics on this side of the driver.
 fn panic_of(function: impl FnOnce()) -> Option<String> {
-    let running = Running::enter();
+    let _running = Running::enter();
     let result = catch_unwind(AssertUnwindSafe(function));
-    drop(running);
     let payload = result.err()?;
     let message = message(&payload);
-    // A payload's own destructor may panic too; then it is lost, which is better than an abort.
-    std::mem::forget(payload);
+    drop_payload(payload);
     Some(message)
+}
+
+/// Drops what a panic has thrown, where none may leave.
+pub(super) fn drop_payload(payload: Box<dyn Any + Send>) {
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    // Its destructor has panicked, too. What that threw is lost, which is better than no end.
+    dropped.unwrap_or_else(std::mem::forget);
 }
 
 fn message(payload: &Box<dyn Any + Send>) -> String {

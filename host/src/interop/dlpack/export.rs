@@ -10,7 +10,7 @@ use super::tensor::Tensor;
 use crate::driver_call::call;
 use crate::driver_call::callback::run_where_the_driver_may_be_called;
 use crate::driver_call::loss::unheard;
-use crate::error::{Busy, Code, Error, Refused, Result, report_drop_error};
+use crate::error::{Busy, Code, Error, Refused, Result};
 use crate::memory::allocation::Allocation;
 use crate::memory::{DeviceBuffer, DeviceRead, MappedBuffer, PinnedBuffer, UnifiedBuffer};
 use crate::order::history::OrderedMemory;
@@ -222,26 +222,20 @@ impl Drop for Exported {
     }
 }
 
-/// Frees memory that streams of other libraries may use, which nobody here knows.
-fn free_behind_all_work(memory: Arc<Allocation>) {
+/// Frees memory that streams of other libraries may use, which nobody here knows: after a wait for all of them, which would break a capture.
+fn free_behind_all_work(mut memory: Arc<Allocation>) {
     let gpu = memory.gpu.clone();
-    if gpu.order().is_capturing() {
-        // A wait would break the capture, and without one the memory may be in use.
-        std::mem::forget(memory);
-        return report_drop_error(&Error::Busy(Box::new(Busy {
-            call: "a DLPack deleter",
-            reason: "a stream is being captured, and so the memory of a tensor could not be freed: it leaks"
-                .into(),
-            hint: "drop tensors before or after a capture, or export them to a stream of this crate",
-        })));
-    }
-    let waited = gpu.bind().and_then(|()| {
-        // SAFETY: the call takes no arguments; it refers to the context that `bind` made current.
-        unsafe { call!(cuCtxSynchronize()) }
+    let released = Arc::get_mut(&mut memory).and_then(Allocation::take_released);
+    let released = released.expect("only a buffer without another owner is exported");
+    gpu.after_captures(move |gpu| {
+        let waited = gpu.bind().and_then(|()| {
+            // SAFETY: the call takes no arguments; it refers to the context that `bind` made current.
+            unsafe { call!(cuCtxSynchronize()) }
+        });
+        // An error means that the context is lost: nothing runs any more.
+        gpu.report_drop(waited);
+        released.free(gpu);
     });
-    // An error means that the context is lost: nothing runs any more.
-    gpu.report_drop(waited);
-    drop(memory);
 }
 
 #[cfg(test)]
