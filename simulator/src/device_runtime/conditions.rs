@@ -1,11 +1,23 @@
 //! The values of conditional graph nodes, which kernels set with `cudaGraphSetConditional`.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::error::{Result, code};
 use crate::sync::lock;
+
+/// A conditional handle, which is good as long as somebody has this: the graph that it was made on, and what was instantiated of that.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) handle: u64,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        lock(&CONDITIONS).remove(&self.handle);
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Condition {
@@ -25,7 +37,7 @@ fn fresh_handle() -> u64 {
 }
 
 /// Makes a conditional handle.
-pub(crate) fn create(default: u32, assign_default: bool) -> u64 {
+pub(crate) fn create(default: u32, assign_default: bool) -> Arc<Owned> {
     let handle = fresh_handle();
     let condition = Condition {
         default,
@@ -34,11 +46,11 @@ pub(crate) fn create(default: u32, assign_default: bool) -> u64 {
         value: None,
     };
     lock(&CONDITIONS).insert(handle, condition);
-    handle
+    Arc::new(Owned { handle })
 }
 
 /// Another handle with the same default, for a copied graph.
-pub(crate) fn duplicate(original: u64) -> u64 {
+pub(crate) fn duplicate(original: u64) -> Arc<Owned> {
     let handle = fresh_handle();
     let mut conditions = lock(&CONDITIONS);
     if let Some(condition) = conditions.get(&original).copied() {
@@ -50,7 +62,8 @@ pub(crate) fn duplicate(original: u64) -> u64 {
             },
         );
     }
-    handle
+    drop(conditions);
+    Arc::new(Owned { handle })
 }
 
 /// Gives a handle to a node; it can have one.

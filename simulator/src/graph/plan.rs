@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<Step>,
     /// Conditional handles, also those of child graphs and bodies, with the value that a launch starts with.
     pub(crate) defaults: Vec<(u64, u32)>,
+    /// The handles of its own conditional nodes, which outlive the graph here.
+    _conditions: Vec<Arc<conditions::Owned>>,
 }
 
 /// A node of the snapshot.
@@ -125,7 +127,8 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
         .iter()
         .flat_map(|step| inner_defaults(&step.action))
         .collect();
-    for handle in graph.conditions() {
+    let conditions = graph.conditions();
+    for handle in conditions.iter().map(|condition| condition.handle) {
         if !conditions::has_node(handle) {
             let result = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
             return Err(problem(result, 0));
@@ -137,6 +140,7 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
     Ok(Plan {
         nodes: steps,
         defaults,
+        _conditions: conditions,
     })
 }
 

@@ -38,7 +38,7 @@ struct GraphBody {
     nodes: Vec<Arc<Node>>,
     edges: Vec<Edge>,
     /// Conditional handles created on this graph, in order.
-    conditions: Vec<u64>,
+    conditions: Vec<Arc<conditions::Owned>>,
     objects: Vec<Arc<UserObject>>,
 }
 
@@ -66,6 +66,24 @@ pub(crate) struct Conditional {
     pub(crate) handle: u64,
     pub(crate) kind: ConditionalKind,
     pub(crate) bodies: Vec<Arc<Graph>>,
+    /// The handles of the bodies, which a program may read here as long as the node exists.
+    lent: Arc<[usize]>,
+}
+
+impl Conditional {
+    pub(crate) fn new(handle: u64, kind: ConditionalKind, bodies: Vec<Arc<Graph>>) -> Self {
+        Self {
+            handle,
+            kind,
+            lent: bodies.iter().map(|body| body.handle).collect(),
+            bodies,
+        }
+    }
+
+    /// Where the handles of the bodies are: an array of the node's.
+    pub(crate) fn lent_bodies(&self) -> *const usize {
+        self.lent.as_ptr()
+    }
 }
 
 /// What a conditional node does with its value.
@@ -165,7 +183,7 @@ impl Graph {
         lock(&self.body).edges.clone()
     }
 
-    pub(crate) fn conditions(&self) -> Vec<u64> {
+    pub(crate) fn conditions(&self) -> Vec<Arc<conditions::Owned>> {
         lock(&self.body).conditions.clone()
     }
 
@@ -194,8 +212,9 @@ impl Graph {
 
     /// Makes a conditional handle for a node of this graph.
     pub(crate) fn create_condition(&self, default: u32, assign_default: bool) -> u64 {
-        let handle = conditions::create(default, assign_default);
-        lock(&self.body).conditions.push(handle);
+        let condition = conditions::create(default, assign_default);
+        let handle = condition.handle;
+        lock(&self.body).conditions.push(condition);
         handle
     }
 
@@ -261,7 +280,8 @@ impl Graph {
 
     /// Whether a conditional handle was made for this graph.
     pub(crate) fn has_condition(&self, handle: u64) -> bool {
-        lock(&self.body).conditions.contains(&handle)
+        let body = lock(&self.body);
+        body.conditions.iter().any(|known| known.handle == handle)
     }
 
     /// Adds edges; refuses those that exist, leave the graph, or close a cycle. All or none are added.
@@ -335,10 +355,10 @@ impl Graph {
         let copy = Graph::create(owned);
         let body = lock(&self.body);
         let mut map = HashMap::new();
-        let copied_conditions: HashMap<u64, u64> = body
+        let copied_conditions: HashMap<u64, Arc<conditions::Owned>> = body
             .conditions
             .iter()
-            .map(|&old| (old, conditions::duplicate(old)))
+            .map(|old| (old.handle, conditions::duplicate(old.handle)))
             .collect();
         let mut target = lock(&copy.body);
         for node in &body.nodes {
@@ -352,13 +372,8 @@ impl Graph {
                         .collect();
                     let handle = copied_conditions
                         .get(&conditional.handle)
-                        .copied()
-                        .unwrap_or(conditional.handle);
-                    NodeOperation::Conditional(Conditional {
-                        handle,
-                        bodies,
-                        ..conditional
-                    })
+                        .map_or(conditional.handle, |copy| copy.handle);
+                    NodeOperation::Conditional(Conditional::new(handle, conditional.kind, bodies))
                 }
                 single => single,
             };
@@ -382,7 +397,7 @@ impl Graph {
         target.conditions = body
             .conditions
             .iter()
-            .map(|old| copied_conditions[old])
+            .map(|old| Arc::clone(&copied_conditions[&old.handle]))
             .collect();
         target.objects.clone_from(&body.objects);
         drop(target);

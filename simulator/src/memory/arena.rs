@@ -37,9 +37,15 @@ struct FreeSpace {
     kept: VecDeque<(usize, usize)>,
     /// How many bytes of addresses these are.
     kept_bytes: usize,
-    /// Spans that were freed before, by address, to be used again: no two of them are neighbours.
-    unused: BTreeMap<usize, usize>,
+    /// Spans that were freed before, to be used again.
+    small: Unused,
+    /// As `small`, of addresses for which large pages are preferred ([`pages::prefer_huge`]): a small allocation there would take one.
+    large: Unused,
 }
+
+/// Spans by address: no two of them are neighbours.
+#[derive(Default)]
+struct Unused(BTreeMap<usize, usize>);
 
 impl FreeSpace {
     fn keep(&mut self, base: usize, span: usize) {
@@ -59,44 +65,63 @@ impl FreeSpace {
         count > MOST_KEPT || count > LEAST_KEPT && self.kept_bytes > MOST_KEPT_BYTES
     }
 
-    /// The first unused addresses where `span` bytes have room at a multiple of `align`.
-    fn take_unused(&mut self, span: usize, align: usize) -> Option<usize> {
-        let (start, len, base) = self.unused.iter().find_map(|(&start, &len)| {
+    /// Whether large pages are preferred for a span.
+    fn is_large(span: usize) -> bool {
+        span >= HUGE + HUGE / 8
+    }
+
+    /// The unused spans of the same kind, and the others.
+    fn unused(&mut self, span: usize) -> [&mut Unused; 2] {
+        match Self::is_large(span) {
+            true => [&mut self.large, &mut self.small],
+            false => [&mut self.small, &mut self.large],
+        }
+    }
+
+    /// Addresses that nobody has: such as were used before, or else fresh ones before `end`.
+    fn place(&mut self, end: usize, span: usize, align: usize) -> Option<usize> {
+        let [same, _] = self.unused(span);
+        if let Some(base) = same.take(span, align) {
+            return Some(base);
+        }
+        let base = self.next.checked_next_multiple_of(align)?;
+        if let Some(next) = base.checked_add(span).filter(|next| *next <= end) {
+            self.next = next;
+            return Some(base);
+        }
+        let [_, other] = self.unused(span);
+        other.take(span, align)
+    }
+}
+
+impl Unused {
+    /// The first addresses where `span` bytes have room at a multiple of `align`.
+    fn take(&mut self, span: usize, align: usize) -> Option<usize> {
+        let (start, len, base) = self.0.iter().find_map(|(&start, &len)| {
             let base = start.checked_next_multiple_of(align)?;
             let fits = base - start <= len && len - (base - start) >= span;
             fits.then_some((start, len, base))
         })?;
-        self.unused.remove(&start);
-        let (end, used) = (start + len, base + span);
-        for (start, end) in [(start, base), (used, end)] {
+        self.0.remove(&start);
+        for (start, end) in [(start, base), (base + span, start + len)] {
             if start < end {
-                self.unused.insert(start, end - start);
+                self.0.insert(start, end - start);
             }
         }
         Some(base)
     }
 
-    /// Addresses that nobody has: such as were used before, or else fresh ones before `end`.
-    fn place(&mut self, end: usize, span: usize, align: usize) -> Option<usize> {
-        if let Some(base) = self.take_unused(span, align) {
-            return Some(base);
-        }
-        let base = self.next.checked_next_multiple_of(align)?;
-        self.next = base.checked_add(span).filter(|next| *next <= end)?;
-        Some(base)
-    }
-
-    /// Notes addresses that nobody has, together with those before and behind.
-    fn add_unused(&mut self, mut base: usize, mut span: usize) {
-        if let Some(behind) = self.unused.remove(&(base + span)) {
+    /// Adds a span, and puts it together with those before and behind.
+    fn add(&mut self, mut base: usize, mut span: usize) {
+        if let Some(behind) = self.0.remove(&(base + span)) {
             span += behind;
         }
-        if let Some((&start, &len)) = self.unused.range(..base).next_back()
+        if let Some((&start, &len)) = self.0.range(..base).next_back()
             && start + len == base
         {
             (base, span) = (start, len + span);
         }
-        self.unused.insert(base, span);
+        self.0.insert(base, span);
     }
 }
 
@@ -119,7 +144,8 @@ impl Arena {
                 next: base + HUGE,
                 kept: VecDeque::new(),
                 kept_bytes: 0,
-                unused: BTreeMap::new(),
+                small: Unused::default(),
+                large: Unused::default(),
             });
             return Self {
                 base,
@@ -210,7 +236,9 @@ impl Arena {
 
     /// Lets addresses be taken again that nothing knows any more.
     pub(super) fn use_again(&self, base: usize, span: usize) {
-        lock(&self.free).add_unused(base, span);
+        let mut space = lock(&self.free);
+        let [same, _] = space.unused(span);
+        same.add(base, span);
     }
 
     /// The slots that the page table names in a range, as `read` finds them; each once where its pages are neighbours.
@@ -276,7 +304,8 @@ mod tests {
             next: START,
             kept: VecDeque::new(),
             kept_bytes: 0,
-            unused: BTreeMap::new(),
+            small: Unused::default(),
+            large: Unused::default(),
         }
     }
 
@@ -285,10 +314,10 @@ mod tests {
         let (mut space, end) = (space(), START + 100 * PAGE);
         let spans = [0; 6].map(|_| space.place(end, 5 * PAGE, PAGE).expect("there is room"));
         for index in [0, 2, 1, 5] {
-            space.add_unused(spans[index], 5 * PAGE);
+            space.small.add(spans[index], 5 * PAGE);
         }
         let expected = [(START, 15 * PAGE), (START + 25 * PAGE, 5 * PAGE)];
-        assert_eq!(space.unused, BTreeMap::from(expected));
+        assert_eq!(space.small.0, BTreeMap::from(expected));
         // The first place that is aligned and large enough, with what is left on both sides.
         assert_eq!(space.place(end, 6 * PAGE, 8 * PAGE), Some(START));
         assert_eq!(space.place(end, 5 * PAGE, 8 * PAGE), Some(START + 8 * PAGE));
@@ -297,8 +326,24 @@ mod tests {
             (START + 13 * PAGE, 2 * PAGE),
             (START + 25 * PAGE, 5 * PAGE),
         ];
-        assert_eq!(space.unused, BTreeMap::from(expected));
+        assert_eq!(space.small.0, BTreeMap::from(expected));
         assert_eq!(space.place(end, 6 * PAGE, PAGE), Some(START + 30 * PAGE));
+    }
+
+    #[test]
+    fn small_and_large_spans_take_each_others_place_only_where_there_is_no_other() {
+        let (mut space, large) = (space(), 2 * HUGE);
+        let end = START + large + 10 * PAGE;
+        assert_eq!(space.place(end, large, PAGE), Some(START));
+        space.large.add(START, large);
+        let fresh = START + large;
+        assert_eq!(space.place(end, 10 * PAGE, PAGE), Some(fresh));
+        assert_eq!(space.place(end, 10 * PAGE, PAGE), Some(START));
+        space.small.add(fresh, 10 * PAGE);
+        assert_eq!(
+            space.place(end, HUGE + HUGE / 8, PAGE),
+            Some(START + 10 * PAGE)
+        );
     }
 
     #[test]

@@ -103,9 +103,9 @@ impl AllocationTable {
         let Some(slot) = self.slot(number) else {
             return;
         };
-        let mut adding = lock(&self.adding);
-        if slot.state.load(Ordering::Acquire) & FREED != 0 && lock(&slot.detail).take().is_some() {
-            adding.unused.push(number);
+        let is_free = slot.state.load(Ordering::Acquire) & FREED != 0;
+        if is_free && lock(&slot.detail).take().is_some() {
+            lock(&self.adding).unused.push(number);
         }
     }
 

@@ -109,9 +109,14 @@ impl Memory {
         }
     }
 
-    /// Takes addresses back behind which no memory is. What was given back long ago is used again.
+    /// Takes addresses back behind which no memory is.
     pub(super) fn give_addresses_back(&self, base: usize, len: usize) {
         self.arena.give_addresses_back(base, len);
+        self.use_oldest_again();
+    }
+
+    /// What was given back long ago is used again. To be called with no slot locked: it locks others.
+    fn use_oldest_again(&self) {
         while let Some((base, span)) = self.arena.oldest_kept(true) {
             self.use_again(base, span);
         }
@@ -184,10 +189,11 @@ impl Memory {
             }
             self.arena.discard(info.base, info.len);
             if !info.is_graph {
-                self.give_addresses_back(info.base, info.len);
+                self.arena.give_addresses_back(info.base, info.len);
             }
         };
         self.slots.give_back(slot, give_back);
+        self.use_oldest_again();
     }
 
     /// Shows a file's bytes from `offset` on, a multiple of the page, in place of the pages of an allocation that nobody knows yet.
@@ -233,9 +239,10 @@ impl Memory {
         self.free(base, "the end of its graph");
         if let Some(slot) = self.arena.slot(base) {
             let give_back = |info: AllocationInfo| {
-                self.give_addresses_back(info.base, info.len);
+                self.arena.give_addresses_back(info.base, info.len);
             };
             self.slots.end_graph(slot, give_back);
+            self.use_oldest_again();
         }
     }
 

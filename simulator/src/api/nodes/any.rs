@@ -1,7 +1,5 @@
 //! Nodes by generic parameters: of every type, also child graphs and conditional nodes.
 
-use std::sync::{Arc, Mutex};
-
 use super::add::{add, check_context, replace};
 use super::allocation::{add_allocation_node, free};
 use super::batch::batch;
@@ -18,7 +16,6 @@ use crate::graph::{
 };
 use crate::memory::Transfer;
 use crate::streams::{EVENTS, Operation};
-use crate::sync::lock;
 
 driver_calls! {
     Ready fn cuGraphAddChildGraphNode(
@@ -80,7 +77,7 @@ unsafe fn add_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
                 let conditional = &mut given.__bindgen_anon_1.conditional;
                 let made = new_conditional(&found, conditional)?;
-                let bodies = made.bodies.clone();
+                let (bodies, lent) = (made.bodies.clone(), made.lent_bodies());
                 let added = add_node(&found, &after, NodeOperation::Conditional(made));
                 if added.is_err() {
                     for body in &bodies {
@@ -89,7 +86,7 @@ unsafe fn add_any(
                 }
                 let node = added?;
                 conditions::assign_to_node(conditional.handle)?;
-                conditional.phGraph_out = lend_bodies(&bodies);
+                conditional.phGraph_out = lent.cast_mut().cast();
                 to.write(node.handle as CUgraphNode);
                 return Ok(());
             }
@@ -203,18 +200,5 @@ fn new_conditional(graph: &Graph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Resul
         return Err(code::INVALID_VALUE);
     }
     let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
-    Ok(Conditional {
-        handle: given.handle,
-        kind,
-        bodies,
-    })
-}
-
-/// The handles of a conditional node's bodies, in an array that belongs to the driver for good.
-fn lend_bodies(bodies: &[Arc<Graph>]) -> *mut CUgraph {
-    static LENT: Mutex<Vec<Box<[usize]>>> = Mutex::new(Vec::new());
-    let mut handles: Box<[usize]> = bodies.iter().map(|body| body.handle).collect();
-    let address = handles.as_mut_ptr().cast();
-    lock(&LENT).push(handles);
-    address
+    Ok(Conditional::new(given.handle, kind, bodies))
 }
