@@ -33,10 +33,10 @@ fn what_is_free_changes_by_pieces() {
     let stream = stream();
     let memory: CUdeviceptr = get!(cuMemAllocAsync(20, stream));
     ok!(cuStreamSynchronize(stream));
-    // A GPU's driver may have room left from what was freed before.
     match backend {
         Backend::Simulator => assert_eq!(before - free(), 32 << 20),
-        Backend::Cuda => assert!(before - free() <= 32 << 20),
+        // A GPU's driver may have room left from what was freed before, and the first pool takes memory of its own, too.
+        Backend::Cuda => assert_eq!((before - free()) % PIECE, 0),
     }
     ok!(cuMemFreeAsync(memory, stream));
     ok!(cuStreamSynchronize(stream));

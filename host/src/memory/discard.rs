@@ -43,12 +43,17 @@ const DISCARD: &str = "cuMemDiscardBatchAsync";
 pub struct UnifiedUninit<T: Pod> {
     /// Nothing here reads it.
     buffer: UnifiedBuffer<T>,
+    /// A discard was asked for whose pages no prefetch of the same call has brought back.
+    is_discarded: bool,
 }
 
 impl<T: Pod> UnifiedBuffer<T> {
     /// Gives up what the memory holds, for [`Stream::discard`]. This alone calls nothing.
     pub fn into_uninit(self) -> UnifiedUninit<T> {
-        UnifiedUninit { buffer: self }
+        UnifiedUninit {
+            buffer: self,
+            is_discarded: false,
+        }
     }
 }
 
@@ -68,7 +73,8 @@ impl<T: Pod> UnifiedUninit<T> {
     /// # Safety
     ///
     /// Nothing reads an element before something has written it since the last [`Stream::discard`]: no kernel, no copy, no guard of the host. If
-    /// it was not discarded since it was a buffer, it holds what it held then.
+    /// it was not discarded since it was a buffer, it holds what it held then. If it was, prefetch it ([`Stream::prefetch`]) before the kernel
+    /// writes it: a driver may lose what is written to pages that are still mapped when they are discarded.
     pub unsafe fn assume_init(self) -> UnifiedBuffer<T> {
         self.buffer
     }
@@ -125,6 +131,7 @@ impl<'a> DiscardBatch<'a> {
 
     /// Adds a discard.
     pub fn discard<T: Pod>(&mut self, memory: &'a mut UnifiedUninit<T>) {
+        memory.is_discarded = true;
         let view = memory.buffer.raw_view();
         if view.bytes > 0 {
             self.ranges.push(view);
@@ -309,12 +316,19 @@ impl Stream {
     }
 
     /// What is captured is not enqueued, and what is not enqueued writes nothing.
+    ///
+    /// A write alone should undo a discard, by the manual as a prefetch does. But a device that still has the pages mapped writes them without
+    /// telling the driver, which then takes them for discarded: on an H100 (driver 580.159.04) the host read old contents behind the first
+    /// 64 KiB of what `cuMemsetD32Async` had filled. So the discard is undone by a prefetch.
     fn to_be_written<T: Pod>(&self, memory: UnifiedUninit<T>) -> Result<UnifiedBuffer<T>> {
         self.handle.refuse_capture(
             "UnifiedUninit",
             "what is recorded has not written the discarded memory yet, which could be read before the graph is launched",
             "write it in a stream that is not captured, and capture what uses the buffer",
         )?;
+        if memory.is_discarded {
+            self.prefetch(&memory.buffer, Location::Device)?;
+        }
         Ok(memory.buffer)
     }
 }
