@@ -9,6 +9,7 @@ use warpsmith_driver::raw;
 use super::array::block::ArrayBlock;
 use super::array::texture_objects::TextureObjects;
 use super::host_block::{HostBlock, HostMapping};
+use super::pool::handle::PoolHandle;
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::handle::Handle;
@@ -70,11 +71,17 @@ impl Allocation {
     #[inline]
     pub(crate) fn in_stream(
         stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
+        pool: Option<&Arc<PoolHandle>>,
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
-        let base = Allocation::enqueue(stream, pool, bytes)?;
-        Ok(Allocation::pooled(stream, base, bytes))
+        let base = Allocation::enqueue(stream, pool.map(|pool| pool.handle()), bytes)?;
+        match pool.filter(|pool| pool.is_of_program()) {
+            None => Ok(Allocation::pooled(stream, base, bytes)),
+            Some(pool) => {
+                let kind = MemoryKind::OwnPool(pool.clone());
+                Ok(Allocation::pooled_anew(stream, base, bytes, kind))
+            }
+        }
     }
 
     /// Memory of the graph that the stream's capture makes, usable in the capture from here on: each launch has it anew. Uninitialised. Of the pool it has
@@ -169,14 +176,16 @@ impl Allocation {
     pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
         match Allocation::of_freed_block(stream, base, bytes) {
             Some(allocation) => allocation,
-            None => Allocation::pooled_anew(stream, base, bytes),
+            None => {
+                let kind = MemoryKind::Pool(stream.handle.lane().clone());
+                Allocation::pooled_anew(stream, base, bytes, kind)
+            }
         }
     }
 
     /// As [`pooled`](Self::pooled), where the stream keeps nothing that describes it.
     #[cold]
-    fn pooled_anew(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
-        let kind = MemoryKind::Pool(stream.handle.lane().clone());
+    fn pooled_anew(stream: &Stream, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
         let history = UseHistory::begun_in(&stream.handle);
         Allocation::with_history(&stream.gpu, base, bytes, kind, history)
     }
@@ -607,6 +616,7 @@ impl OrderedMemory for Allocation {
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
             MemoryKind::Pool(_)
+            | MemoryKind::OwnPool(_)
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable

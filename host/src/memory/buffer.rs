@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_driver::raw;
 
 use super::allocation::Allocation;
+use super::pool::handle::PoolHandle;
 use super::size::bytes_of;
 use super::whole_buffer::whole_buffer;
-use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::stream::Stream;
 
@@ -60,13 +59,17 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Uninitialised, from a pool of the stream's device or from its current one.
     pub(super) fn raw_from(
         stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
+        pool: Option<&Arc<PoolHandle>>,
         len: usize,
     ) -> Result<DeviceBuffer<T>> {
         let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
         let allocation = match bytes {
             0 => None,
-            _ if stream.handle.is_captured() => Some(Allocation::in_capture(stream, pool, bytes)?),
+            _ if stream.handle.is_captured() => Some(Allocation::in_capture(
+                stream,
+                pool.map(|pool| pool.handle()),
+                bytes,
+            )?),
             _ => Some(Allocation::in_stream(stream, pool, bytes)?),
         };
         Ok(DeviceBuffer {

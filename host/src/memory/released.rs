@@ -8,6 +8,7 @@ use warpsmith_driver::raw;
 use super::array::block::{ArrayBlock, UnusedArray};
 use super::array::texture_objects::{TextureObjects, UnusedTextures};
 use super::host_block::HostBlock;
+use super::pool::handle::{EndedPool, PoolHandle};
 use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
 use crate::driver_call::call;
@@ -26,6 +27,8 @@ use crate::trace::work::Work;
 pub(crate) enum MemoryKind {
     /// From a pool, allocated in the stream that has this lane: freed in stream order.
     Pool(Arc<PoolLane>),
+    /// From a pool that the program made, which it keeps: freed in stream order.
+    OwnPool(Arc<PoolHandle>),
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.
@@ -80,6 +83,12 @@ impl ReleasedMemory {
         }
         match &self.kind {
             MemoryKind::Pool(_) => gpu.report_drop(self.free_in_stream_order(gpu)),
+            MemoryKind::OwnPool(pool) => {
+                gpu.report_drop(self.free_in_stream_order(gpu));
+                if pool.is_ended() {
+                    gpu.retire_from_all(Box::new(EndedPool(pool.clone())));
+                }
+            }
             MemoryKind::Virtual(range) => {
                 gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
             }

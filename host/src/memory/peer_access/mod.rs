@@ -203,7 +203,7 @@ impl PeerAccess {
         let is_covered = Arc::ptr_eq(&allocation.gpu, &self.owner)
             && match (memory, &allocation.kind) {
                 (Some(ReachedMemory::Plain), MemoryKind::Exportable) => true,
-                (Some(ReachedMemory::Pool(pool)), MemoryKind::Pool(_)) => {
+                (Some(ReachedMemory::Pool(pool)), MemoryKind::Pool(_) | MemoryKind::OwnPool(_)) => {
                     pool.has(allocation.base())?
                 }
                 (Some(ReachedMemory::Mapped(range)), MemoryKind::Virtual(own)) => {

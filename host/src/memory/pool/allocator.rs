@@ -174,7 +174,7 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        match DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.handle.handle()), len) {
+        match DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| &pool.handle), len) {
             Ok(buffer) => Ok(buffer),
             Err(error) => Err(self.explain(error)),
         }

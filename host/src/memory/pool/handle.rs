@@ -1,6 +1,7 @@
 //! The driver's pool, and which devices reach its memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpsmith_driver::raw;
 
@@ -9,6 +10,7 @@ use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::memory::virtual_memory::device_location;
+use crate::reclaim::{FreeCost, Reclaim};
 
 type Flags = raw::CUmemAccess_flags;
 
@@ -26,6 +28,8 @@ pub(crate) struct PoolHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUmemoryPool>,
     pub(super) owner: Owner,
+    /// The program has dropped the pool.
+    is_ended: AtomicBool,
 }
 
 impl PoolHandle {
@@ -34,6 +38,7 @@ impl PoolHandle {
             context: context.clone(),
             raw: Handle::new(raw),
             owner,
+            is_ended: AtomicBool::new(false),
         })
     }
 
@@ -43,8 +48,41 @@ impl PoolHandle {
     }
 
     /// What the pool's owner needs to allocate from it.
-    pub(super) fn handle(&self) -> Handle<raw::CUmemoryPool> {
+    pub(crate) fn handle(&self) -> Handle<raw::CUmemoryPool> {
         self.raw
+    }
+
+    /// Whether it is destroyed with its last share: a device's own is not.
+    pub(crate) fn is_of_program(&self) -> bool {
+        self.owner == Owner::Program
+    }
+
+    /// The program drops the pool.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the program has dropped the pool. Who finds that it has not, after it enqueued a free, may give up its share at once: the
+    /// pool's own is given up behind all that was enqueued.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::SeqCst)
+    }
+
+    /// Where this is the device's pool ([`Gpu::use_pool`](crate::Gpu::use_pool)), makes it the default one again, as a destruction would.
+    pub(super) fn give_place_back(&self) -> Result<()> {
+        let device = self.context.device;
+        let (mut current, mut default) = (std::ptr::null_mut(), std::ptr::null_mut());
+        self.context.bind()?;
+        // SAFETY: the driver writes one handle to `current`, which outlives the call.
+        unsafe { call!(cuDeviceGetMemPool(&mut current, device)) }?;
+        if current != self.raw() {
+            return Ok(());
+        }
+        // SAFETY: the driver writes one handle to `default`, which outlives the call; the default pool is the device's.
+        unsafe {
+            call!(cuDeviceGetDefaultMemPool(&mut default, device))?;
+            call!(cuDeviceSetMemPool(device, default))
+        }
     }
 
     /// Whether the memory at this address, which is allocated, comes from this pool.
@@ -80,6 +118,12 @@ impl PoolHandle {
     }
 }
 
+impl std::fmt::Debug for PoolHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PoolHandle({:?})", self.raw())
+    }
+}
+
 /// What a device may do with a pool's memory.
 ///
 /// # Safety
@@ -109,6 +153,21 @@ pub(super) unsafe fn set_access(
     };
     // SAFETY: the driver reads one wish, which outlives the call; the pool is alive by the caller's contract.
     unsafe { call!(cuMemPoolSetAccess(pool, &wish, 1)) }
+}
+
+/// A share of a pool that its owner has dropped, until the work that was enqueued by then is done: drivers may be told to destroy a pool
+/// of which frees are still to come, but 580.159.04 crashes in one of the next calls if it is.
+pub(crate) struct EndedPool(pub(crate) Arc<PoolHandle>);
+
+impl Reclaim for EndedPool {
+    fn free_cost(&self) -> FreeCost {
+        FreeCost::None
+    }
+
+    fn free(self: Box<Self>, _: &Context) -> Result<()> {
+        drop(self.0);
+        Ok(())
+    }
 }
 
 impl Drop for PoolHandle {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 pub use self::allocator::PoolAllocator;
-use self::handle::{Owner, PoolHandle};
+use self::handle::{EndedPool, Owner, PoolHandle};
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
 use super::descriptor::handle_type;
@@ -182,6 +182,20 @@ impl MemoryPool {
     /// default pool, as the device.
     pub fn as_raw(&self) -> *mut core::ffi::c_void {
         self.handle.raw().cast()
+    }
+}
+
+impl Drop for MemoryPool {
+    fn drop(&mut self) {
+        if !self.handle.is_of_program() {
+            return;
+        }
+        self.handle.end();
+        let ended = EndedPool(self.handle.clone());
+        self.gpu.call_driver_later(|gpu| {
+            gpu.report_drop(ended.0.give_place_back());
+            gpu.retire_from_all(Box::new(ended));
+        });
     }
 }
 
