@@ -117,7 +117,8 @@ fn addresses_that_were_freed_long_ago_are_used_again() {
         assert_eq!(info.state, AllocationState::Freed);
         assert_eq!(detail.freed_by, Some("the test"));
     }
-    assert!((4000..10_000).contains(&seen.len()), "{}", seen.len());
+    // The other tests take some of the addresses, and free their own, too.
+    assert!((4000..18_000).contains(&seen.len()), "{}", seen.len());
     assert!(!seen.contains(&kept));
     assert_eq!(
         memory.find(kept).expect("it is live").state,
