@@ -2,14 +2,13 @@
 
 use warpsmith_driver::raw;
 
-use super::batch::is_missing;
-use super::copy_batch_boxes::BoxCopy;
-use super::host_memory::HostView;
+use super::batch::by_newest;
+use super::box_copy::BoxCopy;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView};
 use crate::driver_call::call;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
@@ -61,11 +60,6 @@ enum Copied {
     Box(BoxCopy),
 }
 
-/// Where the host sees the memory, for functions that take any address.
-pub(super) fn on_host(view: HostView<'_>) -> u64 {
-    view.host.expose_provenance() as u64
-}
-
 impl<'a> CopyBatch<'a> {
     /// No copies.
     pub fn new() -> CopyBatch<'a> {
@@ -109,7 +103,7 @@ impl<'a> CopyBatch<'a> {
     {
         let to: &'a D = to;
         let (from, to) = (from.pinned_view(), to.raw_view());
-        self.add(from.view, to, on_host(from), to.address)
+        self.add(from.view, to, from.host_address(), to.address)
     }
 
     /// Adds a copy to page-locked memory. Until it is done the memory is closed to the host.
@@ -124,7 +118,7 @@ impl<'a> CopyBatch<'a> {
     {
         let to: &'a D = to;
         let (from, to) = (from.raw_view(), to.pinned_view());
-        self.add(from, to.view, from.address, on_host(to))
+        self.add(from, to.view, from.address, to.host_address())
     }
 
     /// The views are of the same type, the one to be written is borrowed exclusively, and the addresses are theirs.
@@ -231,39 +225,26 @@ impl Stream {
             };
             // The attributes count from the first copy on.
             let mut first = 0;
-            // SAFETY: the arrays have a copy's values each and outlive the call, as do the attributes; the copies are as the caller says.
-            let done = unsafe {
-                call!(cuMemcpyBatchAsync_v2(
-                    targets.as_mut_ptr(),
-                    sources.as_mut_ptr(),
-                    sizes.as_mut_ptr(),
-                    copies.len(),
-                    &mut attributes,
-                    &mut first,
-                    1,
-                    stream
-                ))
-            };
-            if !is_missing(&done) {
+            let (targets, sources) = (targets.as_mut_ptr(), sources.as_mut_ptr());
+            let (sizes, count) = (sizes.as_mut_ptr(), copies.len());
+            let (attributes, first) = (&raw mut attributes, &raw mut first);
+            let done = by_newest(
+                // SAFETY: the arrays have a copy's values each and outlive the call, as do the attributes; the copies are as the caller says.
+                || unsafe {
+                    call!(cuMemcpyBatchAsync_v2(
+                        targets, sources, sizes, count, attributes, first, 1, stream
+                    ))
+                },
+                // SAFETY: the arrays have a copy's values each and outlive the call, as do the attributes and the number; the copies are as the
+                // caller says.
+                |failed| unsafe {
+                    call!(cuMemcpyBatchAsync(
+                        targets, sources, sizes, count, attributes, first, 1, failed, stream
+                    ))
+                },
+            );
+            if let Some(done) = done {
                 return done;
-            }
-            let mut failed = usize::MAX;
-            // SAFETY: as above; the driver writes one number to `failed`, which outlives the call.
-            let done = unsafe {
-                call!(cuMemcpyBatchAsync(
-                    targets.as_mut_ptr(),
-                    sources.as_mut_ptr(),
-                    sizes.as_mut_ptr(),
-                    copies.len(),
-                    &mut attributes,
-                    &mut first,
-                    1,
-                    &mut failed,
-                    stream
-                ))
-            };
-            if !is_missing(&done) {
-                return done.map_err(|error: Error| error.while_doing(|| format!("copy {failed}")));
             }
         }
         for &(source, target, bytes) in copies {

@@ -94,6 +94,11 @@ unsafe impl Send for HostView<'_> {}
 unsafe impl Sync for HostView<'_> {}
 
 impl<'a> HostView<'a> {
+    /// Where the host sees the memory, for functions that take any address.
+    pub(super) fn host_address(&self) -> u64 {
+        self.host.expose_provenance() as u64
+    }
+
     /// The part of its elements, of `T`, that the range gives.
     pub(super) fn narrow<T>(self, range: impl RangeBounds<usize>) -> HostView<'a> {
         let view = narrow::<T>(self.view, range);

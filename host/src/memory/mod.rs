@@ -29,6 +29,7 @@ mod any_buffer;
 mod arena;
 mod array;
 mod batch;
+mod box_copy;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;

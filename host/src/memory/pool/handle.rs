@@ -71,18 +71,16 @@ impl PoolHandle {
     /// Where this is the device's pool ([`Gpu::use_pool`](crate::Gpu::use_pool)), makes it the default one again, as a destruction would.
     pub(super) fn give_place_back(&self) -> Result<()> {
         let device = self.context.device;
-        let (mut current, mut default) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut current = std::ptr::null_mut();
         self.context.bind()?;
         // SAFETY: the driver writes one handle to `current`, which outlives the call.
         unsafe { call!(cuDeviceGetMemPool(&mut current, device)) }?;
         if current != self.raw() {
             return Ok(());
         }
-        // SAFETY: the driver writes one handle to `default`, which outlives the call; the default pool is the device's.
-        unsafe {
-            call!(cuDeviceGetDefaultMemPool(&mut default, device))?;
-            call!(cuDeviceSetMemPool(device, default))
-        }
+        let default = default_of(device)?;
+        // SAFETY: the default pool is the device's, and stays.
+        unsafe { call!(cuDeviceSetMemPool(device, default)) }
     }
 
     /// Whether the memory at this address, which is allocated, comes from this pool.
@@ -122,6 +120,14 @@ impl std::fmt::Debug for PoolHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PoolHandle({:?})", self.raw())
     }
+}
+
+/// The pool that a device has by itself, and keeps.
+pub(super) fn default_of(device: raw::CUdevice) -> Result<raw::CUmemoryPool> {
+    let mut pool = std::ptr::null_mut();
+    // SAFETY: the driver writes one handle to `pool`, which outlives the call.
+    unsafe { call!(cuDeviceGetDefaultMemPool(&mut pool, device)) }?;
+    Ok(pool)
 }
 
 /// What a device may do with a pool's memory.

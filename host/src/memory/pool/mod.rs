@@ -17,7 +17,7 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 pub use self::allocator::PoolAllocator;
-use self::handle::{EndedPool, Owner, PoolHandle};
+use self::handle::{EndedPool, Owner, PoolHandle, default_of};
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
 use super::descriptor::handle_type;
@@ -116,14 +116,7 @@ impl Gpu {
     pub fn default_pool(&self) -> Result<MemoryPool> {
         self.inner.bind()?;
         self.inner.limits().require_pools()?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `raw`, which outlives the call.
-        unsafe {
-            call!(cuDeviceGetDefaultMemPool(
-                &mut raw,
-                self.inner.context().device
-            ))
-        }?;
+        let raw = default_of(self.inner.context().device)?;
         Ok(MemoryPool {
             gpu: self.inner.clone(),
             handle: PoolHandle::new(self.inner.context(), raw, Owner::Device),
