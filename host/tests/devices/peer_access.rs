@@ -402,7 +402,7 @@ fn graphs_keep_the_access_that_they_use() {
             )
         }
         .unwrap();
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         let refused =
             unsafe { builder.kernel_untyped(&add_there, Grid::cover(LEN, 128), (&mut x, 10_u32)) };
         assert_eq!(
@@ -433,7 +433,7 @@ fn graphs_keep_the_access_that_they_use() {
         }
         // A node gets other memory: the old access goes with the last graph that has it.
         let mut y = there.zeroed::<u32>(LEN).unwrap();
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe {
             built.set_kernel_untyped(node, &add_there, Grid::cover(LEN, 128), (&mut y, 1_u32))
         }

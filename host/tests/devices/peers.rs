@@ -91,7 +91,7 @@ fn what_is_of_another_device_is_refused() {
             launched.expect_err("refused").code(),
             Some(Code::INVALID_CONTEXT)
         );
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         let launched = unsafe { there.launch_untyped(&kernel, Grid::cover(4, 32), (&mut far, 1)) };
         assert_eq!(
             launched.expect_err("refused").code(),
@@ -270,7 +270,7 @@ fn host_memory_is_every_devices() {
         // Registered, and not cached, where both devices have it at one address.
         let mut registered = one.register(vec![1_u32; LEN]).unwrap();
         let late = hold_up(&there).unwrap();
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { there.launch_untyped(&add_there, Grid::cover(LEN, 128), (&mut registered, 1)) }
             .unwrap();
         assert!(matches!(registered.take(), Err(Error::Busy(_))));
@@ -302,7 +302,7 @@ fn unified_memory_is_every_devices() {
         }
         for round in 1..10 {
             for (stream, kernel) in [(&here, &add_here), (&there, &add_there)] {
-                // SAFETY: as above.
+                // SAFETY: the entry takes a slice and a number, and writes only the slice.
                 unsafe { stream.launch_untyped(kernel, Grid::cover(LEN, 128), (&mut words, 1)) }
                     .unwrap();
             }
@@ -319,7 +319,7 @@ fn unified_memory_is_every_devices() {
         }
         // A graph of the other device.
         let mut graph = other.graph().unwrap();
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { graph.kernel_untyped(&add_there, Grid::cover(LEN, 128), (&mut words, 100)) }
             .unwrap();
         let mut graph = graph.instantiate().unwrap();

@@ -248,7 +248,7 @@ fn an_array_of_external_memory_has_the_exporters_texels() -> Result<()> {
         [93, 7, 7, 120]
     );
     assert!(image.level(2).surface().is_ok());
-    // SAFETY: as above.
+    // SAFETY: the level is the exporter's, which waits for the stream.
     let plain = unsafe { memory.map_array::<u32, _>(4096, EXTENTS, 1, Default::default())? };
     assert!(plain.level(0).surface().is_err(), "nobody has asked for it");
     Ok(())

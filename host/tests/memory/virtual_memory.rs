@@ -331,7 +331,7 @@ fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
     let mut writer = unsafe { memory.map::<u32>(MappingAccess::ReadWrite)? };
     stream.fill(&mut writer, 3)?;
     stream.synchronize()?;
-    // SAFETY: as above.
+    // SAFETY: what is read was written, and the stream was waited for.
     let mut reader = unsafe { memory.map::<u32>(MappingAccess::Read)? };
     let other = stream.upload(&[1_u32, 2])?;
     let errors = [

@@ -123,7 +123,7 @@ fn imported_tensors(world: &World, round: usize) -> Result<()> {
     // SAFETY: the numbers are written, and their stream was waited for.
     let refused = unsafe { tensor.into_buffer::<f32>(&world.other) };
     let tensor = refused.expect_err("they are integers").value;
-    // SAFETY: as above.
+    // SAFETY: the numbers are written, and their stream was waited for.
     let mut words = unsafe { tensor.into_buffer::<u32>(&world.other)? };
     world.other.fill(&mut words.slice_mut(1..), 5)?;
     Ok(())

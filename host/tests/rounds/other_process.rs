@@ -25,7 +25,7 @@ fn opened(world: &World, round: usize) -> Result<()> {
     // SAFETY: the parent keeps the buffer, and does not use it until this process has ended.
     let mut words = unsafe { world.gpu.open_buffer::<u32>(memory, 100)? };
     world.stream.fill(&mut words, round as u32)?;
-    // SAFETY: as above; it is refused, as the memory has not so many.
+    // SAFETY: it is refused, as the memory has not so many.
     assert!(unsafe { world.gpu.open_buffer::<u32>(memory, 100 << 20) }.is_err());
     Ok(())
 }

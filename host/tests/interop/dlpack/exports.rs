@@ -80,12 +80,12 @@ fn every_kind_of_memory_and_of_elements_has_its_name() -> Result<()> {
         let elements = tensor.shape().iter().product::<i64>() as usize;
         match tensor.element_type().to_string().as_str() {
             "int16" => {
-                // SAFETY: as above.
+                // SAFETY: the numbers are written, and the stream was waited for or comes after that.
                 let same = unsafe { tensor.into_buffer::<i16>(&stream)? };
                 assert_eq!(stream.download(&same)?, vec![0; elements]);
             }
             _ => {
-                // SAFETY: as above.
+                // SAFETY: the numbers are written, and the stream was waited for or comes after that.
                 let same = unsafe { tensor.into_buffer::<u64>(&stream)? };
                 assert_eq!(stream.download(&same)?, vec![7; elements]);
             }
