@@ -78,8 +78,8 @@ pub(super) struct Broken {
     pub(super) what: &'static str,
 }
 
-/// What is wrong with a node some edge of which could not be added.
-pub(super) const LACKS_EDGE: &str =
+/// What is wrong with a node that lacks an edge or an attribute.
+pub(super) const INCOMPLETE: &str =
     "it is not complete, as the call that added it, or an edge of it, has failed";
 
 /// What a builder adds nodes to.
@@ -265,7 +265,7 @@ impl<'body> GraphBuilder<'body> {
             });
             if !known {
                 self.add_edge(open, after, EdgeKind::Full)
-                    .inspect_err(|_| self.break_at(after, LACKS_EDGE))?;
+                    .inspect_err(|_| self.break_at(after, INCOMPLETE))?;
             }
         }
         Ok(())

@@ -249,7 +249,8 @@ impl Graph {
         };
         for kernel in kernels {
             if let Some(node) = kernel.node {
-                // SAFETY: the node is of this graph, and no method removes nodes; it is the one of the launch, which can panic.
+                // SAFETY: the node is of this graph, and no method removes nodes; it is the one of the launch, which can panic. `_turn` keeps other
+                // threads away.
                 unsafe { kernel.launch.set_panic_log(node.raw(), source.address()) }?;
             }
         }

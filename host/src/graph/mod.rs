@@ -28,6 +28,7 @@ mod last_handle;
 mod memory;
 mod nested;
 mod new_node;
+mod node_launch;
 mod node_update;
 mod part;
 mod semaphore;
