@@ -411,7 +411,7 @@ macro_rules! outputs {
             }
         }
 
-        // SAFETY: as above, from the end of other grids; until then pointer and length are without promises.
+        // SAFETY: pointer and length of memory that is reached through the view only, from the end of other grids; before, without promises.
         unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
             for for<'a> fn(AfterPrimary<$view<'a, $argument $(, $scope)?>>)
         {
@@ -481,7 +481,7 @@ macro_rules! matrices {
             }
         }
 
-        // SAFETY: as above, from the end of other grids; until then pointer and shape are without promises.
+        // SAFETY: pointer and shape of memory that is only read, or reached through the view only, from the end of other grids on.
         unsafe impl<T: 'static $($(, const $size: usize)*)?> KernelParameter
             for for<'a> fn(AfterPrimary<$view<'a, T $($(, $size)*)?>>)
         {

@@ -156,7 +156,8 @@ impl<'a> Queued<'a> {
         let mut taken = Taken::take(call, inner)?;
         work.keeps(inner);
         work.belongs_to(&inner.outcome, call);
-        // SAFETY: as this function's first lines say.
+        // SAFETY: NCCL enqueues in the call's stream alone, which was named; it uses the buffers as they were named, as far as the counts say,
+        // which `new` took from them; `work` keeps the communicator. What it has begun it has enqueued when it is no longer in progress.
         unsafe {
             work.enqueue_by_ref(|| match self.make()? {
                 true => Ok(()),
@@ -181,7 +182,8 @@ fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Res
         work.belongs_to(&taken.inner().outcome, first.collective.name);
     }
     let make = || calls.iter().try_for_each(|call| call.make().map(drop));
-    // SAFETY: as the first lines of `Queued::enqueue_alone` say.
+    // SAFETY: NCCL enqueues in the calls' streams alone, which were named; it uses the buffers as they were named, as far as the counts say,
+    // which `Queued::new` took from them; `work` keeps the communicators. What it has begun it has enqueued when it is no longer in progress.
     unsafe {
         work.enqueue_by_ref(|| match grouped(nccl, make)? {
             // Whether what was begun is enqueued, as NCCL says.

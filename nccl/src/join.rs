@@ -214,7 +214,7 @@ unsafe fn place_of(nccl: &Loaded, comm: ncclComm_t) -> Result<(usize, usize)> {
     // SAFETY: the communicator is alive: this function's condition; NCCL writes one number, which outlives the call.
     let code = unsafe { (nccl.functions.ncclCommUserRank)(comm, &mut rank) };
     check("ncclCommUserRank", code, Some(comm))?;
-    // SAFETY: as above.
+    // SAFETY: the communicator is alive: this function's condition; NCCL writes one number, which outlives the call.
     let code = unsafe { (nccl.functions.ncclCommCount)(comm, &mut size) };
     check("ncclCommCount", code, Some(comm))?;
     Ok((rank as usize, size as usize))

@@ -73,7 +73,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// The word behind an exclusive reference, for atomic use while the borrow lasts.
     #[inline(always)]
     pub fn from_mut(value: &mut T) -> &Self {
-        // SAFETY: same layout; the exclusive borrow keeps non-atomic uses away.
+        // SAFETY: the layouts are the same (`repr(transparent)`); the exclusive borrow keeps non-atomic uses away.
         unsafe { &*core::ptr::from_mut(value).cast() }
     }
 
@@ -100,7 +100,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// Every thread that uses the word meanwhile is in the scope `Other`.
     #[inline(always)]
     pub unsafe fn with_scope<Other: Scope>(&self) -> &Atomic<T, Other> {
-        // SAFETY: same layout; the caller vouches for the scope.
+        // SAFETY: the layouts are the same (`repr(transparent)`); the caller vouches for the scope.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 

@@ -127,9 +127,9 @@ impl<'scope> Copies<'scope, '_> {
                 // `'scope`, at whose end the thread waits at the latest (`copies`; a thread that ends first waits in
                 // `thread::exit`). The source is readable and not written as long, by its lifetime.
                 Some(from) if is_global => unsafe { start(from, to) },
-                // SAFETY: as above.
+                // SAFETY: `to` is this thread's element alone, valid, and read by nobody before the barrier of `sync`, after this store.
                 Some(from) => unsafe { to.write(*from) },
-                // SAFETY: as above.
+                // SAFETY: `to` is this thread's element alone, valid, and read by nobody before the barrier of `sync`, after this store.
                 None => unsafe { to.write(T::zeroed()) },
             }
             index += step;

@@ -76,7 +76,7 @@ impl SplitBarrier {
         // function borrows it until then.
         let arrival = unsafe { arrive(self.object) };
         let result = work();
-        // SAFETY: as above; the arrival is this phase's.
+        // SAFETY: the barrier is initialised (`split_barrier`), and the arrival is this phase's: no thread arrives again before it has waited.
         unsafe { wait(self.object, arrival) };
         result
     }

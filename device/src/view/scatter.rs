@@ -61,7 +61,7 @@ impl<T: Pod> Scatter<'_, [T]> {
             // SAFETY: the element is valid, in global memory, used atomically only (`from_raw_parts`), and aligned to 8 bytes.
             unsafe { store::<T, u64>(element, value) };
         } else {
-            // SAFETY: as before, and every element is aligned to 4 bytes (`from_raw_parts`).
+            // SAFETY: the element is valid, in global memory, used atomically only, and aligned to 4 bytes as each one is (`from_raw_parts`).
             unsafe { store::<T, u32>(element, value) };
         }
         true

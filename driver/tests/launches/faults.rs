@@ -281,7 +281,7 @@ fn a_managed_variable_goes_with_its_module() {
     };
     launch(count, none.as_mut_ptr());
     ok!(cuCtxSynchronize());
-    // SAFETY: as above, and the kernel has been waited for.
+    // SAFETY: the module is loaded, so the word exists; the kernel has been waited for.
     assert_eq!(unsafe { counter.read_volatile() }, 1235);
     ok!(cuModuleUnload(module));
     if backend == Backend::Cuda {

@@ -33,7 +33,8 @@ pub fn take(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
     } else if capsule.is_valid_checked(Some(PLAIN)) {
         let raw = capsule.pointer_checked(Some(PLAIN))?;
         rename(USED_PLAIN)?;
-        // SAFETY: as above.
+        // SAFETY: a capsule of this name has such a struct, and that of one that is not used has no other owner; Python's deleters are called from any
+        // thread.
         unsafe { Tensor::from_raw(raw.cast()) }
     } else {
         let message = "the capsule holds no tensor, or one that was taken already";
@@ -77,7 +78,7 @@ unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
 ///
 /// As for [`drop_versioned`].
 unsafe extern "C" fn drop_plain(capsule: *mut ffi::PyObject) {
-    // SAFETY: as in `drop_versioned`.
+    // SAFETY: where it still has this name, nobody took the tensor, which `put` made.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, PLAIN.as_ptr()) != 0 {
             let raw = ffi::PyCapsule_GetPointer(capsule, PLAIN.as_ptr());

@@ -1,26 +1,22 @@
-//! What nodes are added to, a graph or the body of a conditional node; their edges; nodes without memory.
+//! What nodes are added to, a graph or the body of a conditional node, and how a node is added.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
-use super::contents::{Contents, MemoryId, RecordedHost, next_number, null_node};
-use super::edge::{Edge, EdgeKind};
+use super::contents::{Contents, MemoryId, next_number, null_node};
+use super::edge::EdgeKind;
 use super::followers::Followers;
-use super::handle::HostNode;
-use super::handle::sealed::Named;
 use super::nested;
 use super::new_node::NewNode;
 use super::part::{Before, Part, PartKind, Parts};
 use super::template::Template;
-use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::entries::Entries;
 use crate::order::memory_use::MemoryUse;
-use crate::stream::host_function::{HostFunction, run_repeated};
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
 ///
@@ -44,7 +40,7 @@ pub struct GraphBuilder<'body> {
     /// The edges, but those to nodes that free memory.
     pub(super) followers: Followers,
     /// The uses of memory. The contents keep the memory, so no id is used twice.
-    uses: HashMap<MemoryId, Entries<Node>>,
+    pub(super) uses: HashMap<MemoryId, Entries<Node>>,
     /// Nodes of which it is not known what they use: every new node follows them.
     pub(super) before_all: Vec<Node>,
     /// What these use together.
@@ -78,8 +74,8 @@ pub(super) struct Broken {
     pub(super) what: &'static str,
 }
 
-/// What is wrong with a node some edge of which could not be added.
-pub(super) const LACKS_EDGE: &str =
+/// What is wrong with a node that lacks an edge or an attribute.
+pub(super) const INCOMPLETE: &str =
     "it is not complete, as the call that added it, or an edge of it, has failed";
 
 /// What a builder adds nodes to.
@@ -144,181 +140,9 @@ impl<'body> GraphBuilder<'body> {
         }
     }
 
-    /// For a graph whose nodes were captured: what is added later comes after them.
-    pub(crate) fn follow_captured_nodes(&mut self, contents: Contents) -> Result<()> {
-        self.captured_memory.clone_from(&contents.memory);
-        self.contents = contents;
-        // What comes after the last ones comes after all. After a kernel that begins early it need not come after what is before that.
-        let mut followed = HashSet::new();
-        for edge in self.raw_edges()? {
-            self.followers.add(edge.from, edge.to);
-            if edge.kind == EdgeKind::Full {
-                followed.insert(edge.from);
-            }
-        }
-        let nodes = self.raw_nodes()?.into_iter();
-        let mut last = nodes
-            .map(|node| Node::new(node, self.number))
-            .collect::<Vec<_>>();
-        last.retain(|node| !followed.contains(node));
-        self.before_all = last;
-        Ok(())
-    }
-
-    /// Adds a call of a function on the host, at each launch. See [`Stream::host_fn`](crate::Stream::host_fn) for what it may do.
-    // covers: GRAPH-05
-    pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<HostNode> {
-        self.outside_of_bodies("a host function")?;
-        // The pointer comes when the graph is made ready.
-        let parameters = raw::CUDA_HOST_NODE_PARAMS {
-            fn_: Some(run_repeated),
-            userData: std::ptr::null_mut(),
-        };
-        let node = self.add_kind(PartKind::Host, &[], &[], |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `parameters`, and calls nothing before
-            // the graph is launched, which `instantiate` gives the pointer for that `run_repeated` asks for.
-            unsafe {
-                call!(cuGraphAddHostNode(
-                    new.node,
-                    new.graph,
-                    new.before.as_ptr(),
-                    new.before.len(),
-                    &parameters
-                ))
-            }
-        })?;
-        let function: HostFunction = Arc::new(function);
-        self.keep_with(node, |contents| {
-            contents.host_functions.push(RecordedHost {
-                node,
-                function: function.clone(),
-            });
-        });
-        Ok(HostNode::named(node))
-    }
-
-    /// Gives a value to the graph: it is dropped when the graph, its copies and all executable graphs of them are gone and no launch of them runs
-    /// (a user object). For what foreign kernels or libraries need by pointers.
-    ///
-    /// It is dropped by some thread that waits or frees, or on a thread of the driver's, where what it does with this crate is put off or refused, as
-    /// in [`host`](Self::host).
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use warpsmith_host::prelude::*;
-    ///
-    /// # fn main() -> Result<()> {
-    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
-    /// let table = Arc::new([1, 2, 3]);
-    /// let mut graph = gpu.graph()?;
-    /// graph.keep(table.clone());
-    /// let ready = graph.instantiate()?;
-    /// drop(graph);
-    /// assert_eq!(Arc::strong_count(&table), 2);
-    /// drop(ready);
-    /// gpu.synchronize()?;
-    /// assert_eq!(Arc::strong_count(&table), 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    // covers: GRAPH-40, GRAPH-41, GRAPH-42
-    pub fn keep(&mut self, value: impl Send + 'static) {
-        // Nobody takes the lock: it makes the value `Sync`.
-        self.contents.kept.push(Arc::new(Mutex::new(value)));
-    }
-
-    /// Adds a node that does nothing, as a joint of edges.
-    // covers: GRAPH-08
-    pub fn empty(&mut self) -> Result<Node> {
-        self.add(&[], |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph.
-            unsafe {
-                call!(cuGraphAddEmptyNode(
-                    new.node,
-                    new.graph,
-                    new.before.as_ptr(),
-                    new.before.len()
-                ))
-            }
-        })
-    }
-
-    /// Lets `after` wait for `before`.
-    ///
-    /// # Errors
-    ///
-    /// A node belongs to another graph; `after` has an edge from `before` already, of its own or by memory that both use; or the edge would close a
-    /// circle, of which the error names the nodes. The graph stays as it was.
-    // covers: GRAPH-13
-    pub fn depend(&mut self, before: impl Into<Node>, after: impl Into<Node>) -> Result<()> {
-        let (before, after) = (before.into(), after.into());
-        self.check_own(&[before, after])?;
-        self.gpu.bind()?;
-        self.followers.check_new_edge(before, after)?;
-        self.add_edge(before, after, EdgeKind::Full)?;
-        // What comes after a kernel that may end before what is before it comes after that by edges of its own.
-        for open in self.early.get(&before).cloned().unwrap_or_default() {
-            let known = self.parts.get(after).is_some_and(|part| {
-                // One that begins early awaits it by itself, and what comes after that has an edge of its own.
-                let waits = |edge: &Before| edge.node == open && edge.edge != EdgeKind::Started;
-                part.before.iter().any(waits)
-            });
-            if !known {
-                self.add_edge(open, after, EdgeKind::Full)
-                    .inspect_err(|_| self.break_at(after, LACKS_EDGE))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// # Errors
-    ///
-    /// One of the nodes belongs to another graph.
-    pub(super) fn check_own(&self, nodes: &[Node]) -> Result<()> {
-        match nodes.iter().find(|node| node.graph() != self.number) {
-            None => Ok(()),
-            Some(node) => Err(Error::misuse(
-                "cuGraphAddDependencies",
-                Code::INVALID_VALUE,
-                format!("{node:?} belongs to another graph"),
-                "use this graph's nodes",
-            )),
-        }
-    }
-
     /// Notes that an error has left something behind.
     pub(super) fn break_at(&mut self, node: Node, what: &'static str) {
         self.broken.get_or_insert(Broken { node, what });
-    }
-
-    pub(super) fn add_edge(&mut self, before: Node, after: Node, kind: EdgeKind) -> Result<()> {
-        let (from, to) = (before.raw(), after.raw());
-        {
-            let _turn = self.template.turn();
-            self.template.note_change();
-            // SAFETY: both nodes are this graph's: `check_own` has compared the graphs, or the caller passes its own. No method removes nodes.
-            unsafe {
-                match kind {
-                    EdgeKind::Full => call!(cuGraphAddDependencies(self.raw, &from, &to, 1)),
-                    kind => call!(cuGraphAddDependencies_v2(
-                        self.raw,
-                        &from,
-                        &to,
-                        &kind.data(),
-                        1
-                    )),
-                }
-            }
-        }
-        .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))?;
-        self.followers.add(before, after);
-        if let Some(part) = self.parts.get_mut(after) {
-            part.before.push(Before {
-                node: before,
-                edge: kind,
-            });
-        }
-        Ok(())
     }
 
     pub(super) fn outside_of_bodies(&mut self, what: &'static str) -> Result<()> {
@@ -468,82 +292,5 @@ impl<'body> GraphBuilder<'body> {
         self.gpu.bind()?;
         // SAFETY: `self` keeps the graph.
         unsafe { nested::nodes_of(self.raw, &self.template.turn()) }
-    }
-
-    /// The edges, as the driver lists them.
-    pub(super) fn raw_edges(&self) -> Result<Vec<Edge>> {
-        self.gpu.bind()?;
-        let _turn = self.template.turn();
-        let mut count = 0;
-        let null = std::ptr::null_mut();
-        // SAFETY: with null arrays the driver writes the number of edges to `count` only; `self` keeps the graph.
-        unsafe {
-            call!(cuGraphGetEdges_v2(
-                self.raw,
-                null,
-                null,
-                std::ptr::null_mut(),
-                &mut count
-            ))
-        }?;
-        let mut from = vec![null_node(); count];
-        let mut to = from.clone();
-        let mut data = vec![raw::CUgraphEdgeData::default(); count];
-        if count > 0 {
-            // SAFETY: the arrays have room for `count` entries each; `self` keeps the graph.
-            unsafe {
-                call!(cuGraphGetEdges_v2(
-                    self.raw,
-                    from.as_mut_ptr(),
-                    to.as_mut_ptr(),
-                    data.as_mut_ptr(),
-                    &mut count
-                ))
-            }?;
-        }
-        let node = |raw| Node::new(raw, self.number);
-        Ok(from
-            .into_iter()
-            .zip(to)
-            .zip(&data)
-            .take(count)
-            .map(|((from, to), data)| Edge {
-                from: node(from),
-                to: node(to),
-                kind: EdgeKind::of(data),
-            })
-            .collect())
-    }
-
-    /// Takes over what is known of the nodes of another graph, of which this is a copy with these nodes; the contents are there already.
-    pub(super) fn follow_original(
-        &mut self,
-        original: &GraphBuilder<'_>,
-        twins: HashMap<Node, Node>,
-    ) {
-        let twin = |node: &Node| twins.get(node).copied().unwrap_or(*node);
-        let all = |nodes: &[Node]| nodes.iter().map(twin).collect::<Vec<_>>();
-        self.parts = original.parts.renamed(twin, |contents| {
-            // The functions' nodes may be inside of others, where only these lists tell.
-            for host in &mut contents.host_functions {
-                let known = original.contents.host_functions.iter();
-                let found = known
-                    .zip(&self.contents.host_functions)
-                    .find(|(old, _)| old.node == host.node);
-                host.node = found.map_or(host.node, |(_, new)| new.node);
-            }
-        });
-        self.uses.clone_from(&original.uses);
-        for entries in self.uses.values_mut() {
-            entries.replace(|node| Some(twin(node)));
-        }
-        self.followers = original.followers.renamed(twin);
-        self.before_all = all(&original.before_all);
-        self.captured_memory.clone_from(&original.captured_memory);
-        let early = original.early.iter();
-        self.early = early.map(|(node, open)| (twin(node), all(open))).collect();
-        let flags = original.flags.iter();
-        self.flags = flags.map(|(flag, node)| (*flag, twin(node))).collect();
-        self.twins = twins;
     }
 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use warpsmith_device::launch::{ConditionHandle, Value};
 
-use super::builder::{GraphBuilder, LACKS_EDGE};
+use super::builder::{GraphBuilder, INCOMPLETE};
 use super::contents::Contents;
 use super::edge::EdgeKind;
 use crate::driver_call::call;
@@ -418,7 +418,7 @@ impl GraphBuilder<'_> {
             });
             if earlier != node && !known {
                 self.add_edge(earlier, node, EdgeKind::Full)
-                    .inspect_err(|_| self.break_at(node, LACKS_EDGE))?;
+                    .inspect_err(|_| self.break_at(node, INCOMPLETE))?;
             }
         }
         Ok(())

@@ -1,28 +1,19 @@
 //! Kernel nodes.
 
-use std::any::Any;
-use std::sync::Arc;
+use warpsmith_device::launch::{Kernel, SafeKernel};
 
-use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
-use warpsmith_driver::raw;
-
-use super::builder::{GraphBuilder, LACKS_EDGE};
-use super::contents::RecordedKernel;
+use super::builder::{GraphBuilder, INCOMPLETE};
 use super::edge::EdgeKind;
 use super::handle::KernelNode;
 use super::handle::sealed::Named;
+use super::node_launch::NodeLaunch;
 use super::part::{KernelShape, Part, PartKind};
 use crate::driver_call::call;
 use crate::error::{Node, Result};
-use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{
-    Arguments, ConditionsOf, EarlyParameters, Function, GraphLaunch, Grid, LaunchOptions, Packer,
-    Trigger, TypedKernel, UNKNOWN, UntypedKernel, Words, check, condition_elsewhere,
+    Arguments, EarlyParameters, Grid, KernelLaunch, LaunchOptions, LaunchableKernel, Packer,
+    Trigger, TypedKernel, UntypedKernel, packed,
 };
-use crate::memory::PeerAccess;
-use crate::module::origin::LaunchParameters;
-use crate::module::variables::KERNEL_ACCESS;
-use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds the launch of a safe kernel.
@@ -44,7 +35,7 @@ impl GraphBuilder<'_> {
         A: Arguments<K::Parameters>,
     {
         // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
-        unsafe { self.kernel_unchecked(kernel, grid, arguments) }
+        unsafe { self.add_kernel(kernel, grid, None, None, &arguments) }
     }
 
     /// As [`kernel`](Self::kernel), with options: priority, cache, domains. Launches of the graph have those of the node, whatever the stream's
@@ -67,7 +58,7 @@ impl GraphBuilder<'_> {
         A: Arguments<K::Parameters>,
     {
         // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
-        unsafe { self.kernel_unchecked_with(kernel, grid, options, arguments) }
+        unsafe { self.add_kernel(kernel, grid, Some(options), None, &arguments) }
     }
 
     /// Adds the launch of any kernel.
@@ -86,7 +77,7 @@ impl GraphBuilder<'_> {
         A: Arguments<K::Parameters>,
     {
         // SAFETY: the caller's promise.
-        unsafe { self.kernel_unchecked_with(kernel, grid, &LaunchOptions::new(), arguments) }
+        unsafe { self.add_kernel(kernel, grid, None, None, &arguments) }
     }
 
     /// As [`kernel_unchecked`](Self::kernel_unchecked), with options: see [`kernel_with`](Self::kernel_with).
@@ -105,10 +96,8 @@ impl GraphBuilder<'_> {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let launch = Launch::typed(kernel, grid);
-        packed(&arguments, |packer| {
-            self.add_kernel(&launch, options, None, packer)
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.add_kernel(kernel, grid, Some(options), None, &arguments) }
     }
 
     /// Adds the launch of a kernel that may begin before the kernels have ended that it must follow: at the point `trigger` of each of them. All
@@ -173,10 +162,8 @@ impl GraphBuilder<'_> {
         K::Parameters: EarlyParameters,
         A: Arguments<K::Parameters>,
     {
-        let launch = Launch::typed(kernel, grid);
-        packed(&arguments, |packer| {
-            self.add_kernel(&launch, options, Some(trigger), packer)
-        })
+        // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
+        unsafe { self.add_kernel(kernel, grid, Some(options), Some(trigger), &arguments) }
     }
 
     /// Adds the launch of a kernel of foreign PTX.
@@ -194,7 +181,7 @@ impl GraphBuilder<'_> {
         A: Arguments<P>,
     {
         // SAFETY: the caller's promise.
-        unsafe { self.kernel_untyped_with(kernel, grid, &LaunchOptions::new(), arguments) }
+        unsafe { self.add_kernel(kernel, grid, None, None, &arguments) }
     }
 
     /// As [`kernel_untyped`](Self::kernel_untyped), with options: see [`kernel_with`](Self::kernel_with).
@@ -212,10 +199,8 @@ impl GraphBuilder<'_> {
     where
         A: Arguments<P>,
     {
-        let launch = Launch::untyped(kernel, grid);
-        packed(&arguments, |packer| {
-            self.add_kernel(&launch, options, None, packer)
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.add_kernel(kernel, grid, Some(options), None, &arguments) }
     }
 
     /// Lets `after` begin no sooner than all blocks of `before` have begun. That is for their timing alone: `after` waits for nothing that `before`
@@ -232,22 +217,40 @@ impl GraphBuilder<'_> {
         self.add_edge(before, after, EdgeKind::Started)
     }
 
-    fn add_kernel(
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    unsafe fn add_kernel<K: LaunchableKernel>(
         &mut self,
-        launch: &Launch<'_>,
-        options: &LaunchOptions<'_>,
+        kernel: &K,
+        grid: Grid,
+        options: Option<&LaunchOptions<'_>>,
+        early: Option<Trigger>,
+        arguments: &impl Arguments<K::Parameters>,
+    ) -> Result<KernelNode> {
+        let launch = KernelLaunch::new(kernel, grid, options);
+        packed(0, arguments, |packer| {
+            // SAFETY: `Arguments` packs what fits the kernel's parameters, which `Module::kernel` has compared with the entry's; its other
+            // conditions hold (the caller).
+            unsafe { self.add_packed(&launch, early, packer) }
+        })
+    }
+
+    /// # Safety
+    ///
+    /// What was packed fits the parameters of the entry, and the kernel's own conditions hold at each launch of the graph.
+    unsafe fn add_packed(
+        &mut self,
+        launch: &KernelLaunch<'_>,
         early: Option<Trigger>,
         packer: &mut Packer<'_>,
     ) -> Result<KernelNode> {
-        let own = launch.check(&self.gpu, self.memory_of, packer)?;
+        let launch = NodeLaunch::new(launch, &self.gpu, self.memory_of, packer)?;
         let early = early.filter(|_| launch.may_be_early());
         if !packer.graphs().is_empty() {
             self.outside_of_bodies("a kernel that may launch graphs")?;
         }
-        let recorded = GraphLaunch::new(launch.kernel, launch.grid, options, own)?;
-        let uses = Launch::uses(launch.kernel, packer);
-        let keepers = Launch::keepers(packer);
-        let before = self.before(&[], &uses)?;
+        let before = self.before(&[], &launch.uses)?;
         // Programmatic edges lead from kernels to kernels.
         let (open, ended): (Vec<Node>, Vec<Node>) = before.into_iter().partition(|node| {
             let is_kernel = |part: &Part| matches!(part.kind, PartKind::Kernel(_));
@@ -256,8 +259,8 @@ impl GraphBuilder<'_> {
         // The log comes when the graph is made ready, which launch it is when it is launched.
         let parameters = launch.parameters(packer, 0);
         let node = self.make(&ended, |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the parameters; they are
-            // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the parameters; they are those of the entry (the
+            // caller), and the contents keep the function and the memory among them.
             unsafe {
                 call!(cuGraphAddKernelNode_v2(
                     new.node,
@@ -269,147 +272,22 @@ impl GraphBuilder<'_> {
             }
         })?;
         // Before anything can fail: the node is in the graph.
-        let shape = KernelShape::of(&launch.grid, early.is_some());
-        self.note(node, PartKind::Kernel(shape), ended, &uses);
-        let recorded = Arc::new(recorded);
-        self.keep_with(node, |contents| {
-            let graphs = packer.graphs().iter();
-            graphs.for_each(|passed| contents.keep_launchable(passed.graph));
-            contents.kept.extend(keepers.iter().cloned());
-            contents
-                .passed_conditions
-                .extend_from_slice(packer.passed_conditions());
-            contents.launches.push(RecordedKernel {
-                node: Some(node),
-                launch: recorded.clone(),
-            });
-        });
+        let shape = KernelShape::of(launch.grid(), early.is_some());
+        self.note(node, PartKind::Kernel(shape), ended, &launch.uses);
+        let contents = launch.contents(node, packer);
+        self.keep_with(node, |kept| kept.absorb(contents.clone()));
         if let Some(trigger) = early {
             for &before in &open {
                 self.add_edge(before, node, EdgeKind::Programmatic(trigger))
-                    .inspect_err(|_| self.break_at(node, LACKS_EDGE))?;
+                    .inspect_err(|_| self.break_at(node, INCOMPLETE))?;
             }
             self.early.insert(node, open);
         }
-        let _turn = self.template.turn();
-        recorded.set_attributes(node.raw())?;
+        let attributes = {
+            let _turn = self.template.turn();
+            launch.recorded.set_attributes(node.raw())
+        };
+        attributes.inspect_err(|_| self.break_at(node, INCOMPLETE))?;
         Ok(KernelNode::named(node))
-    }
-}
-
-/// A launch that a kernel node is to make.
-pub(super) struct Launch<'a> {
-    pub(super) kernel: &'a Arc<Function>,
-    pub(super) attributes: &'a KernelAttributes,
-    pub(super) grid: Grid,
-}
-
-/// Packs the arguments of a launch that is no stream's, for what takes them.
-pub(super) fn packed<P, A: Arguments<P>, R>(
-    arguments: &A,
-    take: impl FnOnce(&mut Packer<'_>) -> R,
-) -> R {
-    let mut words = Words::new();
-    let mut packer = Packer::new(0, &mut words);
-    arguments.pack(&mut packer);
-    take(&mut packer)
-}
-
-impl<'a> Launch<'a> {
-    /// Of a kernel whose parameters are known.
-    pub(super) fn typed<K: Kernel>(kernel: &'a TypedKernel<K>, grid: Grid) -> Self {
-        Launch {
-            kernel: &kernel.function,
-            attributes: &K::ATTRIBUTES,
-            grid,
-        }
-    }
-
-    /// Of a kernel of foreign PTX.
-    pub(super) fn untyped<P>(kernel: &'a UntypedKernel<P>, grid: Grid) -> Self {
-        Launch {
-            kernel: &kernel.function,
-            attributes: &UNKNOWN,
-            grid,
-        }
-    }
-}
-
-impl Launch<'_> {
-    /// How many parameters the kernel is passed of its own, as a node of the whole graph of this number.
-    ///
-    /// # Errors
-    ///
-    /// Something is of another device, a condition of another graph, or the shape or the arguments are beyond what the kernel or the device can have.
-    pub(super) fn check(
-        &self,
-        gpu: &Arc<OpenDevice>,
-        graph: u64,
-        packer: &Packer<'_>,
-    ) -> Result<usize> {
-        const CALL: &str = "cuGraphAddKernelNode";
-        if ![ConditionsOf::Nobody, ConditionsOf::Graph(graph)].contains(&packer.conditions()) {
-            return Err(condition_elsewhere(CALL, self.kernel));
-        }
-        for used in packer.uses() {
-            used.check_device(CALL, "the graph", gpu)?;
-        }
-        let graphs = packer.graphs().iter().map(|passed| passed.gpu);
-        for other in graphs.chain([&self.kernel.module.gpu]) {
-            check_same_device(CALL, gpu, other)?;
-        }
-        check(self.kernel, self.attributes, &self.grid, packer)?;
-        Ok(packer.parameters())
-    }
-
-    /// Whether nothing but its parameters leads it to memory that others use: variables are used from the beginning.
-    pub(super) fn may_be_early(&self) -> bool {
-        self.kernel.variables.is_none()
-    }
-
-    /// All that the launch uses.
-    pub(super) fn uses(kernel: &Function, packer: &Packer<'_>) -> Vec<MemoryUse> {
-        let memory = packer.uses().iter().map(|used| MemoryUse {
-            memory: used.allocation.clone(),
-            access: used.access(),
-        });
-        let variables = kernel.variables.iter().map(|variables| MemoryUse {
-            memory: variables.clone(),
-            access: KERNEL_ACCESS,
-        });
-        let launchable = packer
-            .graphs()
-            .iter()
-            .flat_map(|passed| passed.graph.uses.iter().cloned());
-        memory.chain(variables).chain(launchable).collect()
-    }
-
-    /// What lets the launch use memory of other devices: for the graph to keep.
-    pub(super) fn keepers(packer: &Packer<'_>) -> Vec<Arc<dyn Any + Send + Sync>> {
-        let peers = packer.uses().iter().filter_map(|used| used.peer());
-        peers.filter_map(PeerAccess::keeper).collect()
-    }
-
-    /// The launch in the driver's form, with what a kernel that can panic is passed besides. It is good until the packer is used again.
-    pub(super) fn parameters(
-        &self,
-        packer: &mut Packer<'_>,
-        log: u64,
-    ) -> raw::CUDA_KERNEL_NODE_PARAMS {
-        if self.kernel.launch_parameters != LaunchParameters::Absent {
-            packer.launch(log, 0, self.kernel.number);
-        }
-        raw::CUDA_KERNEL_NODE_PARAMS {
-            func: self.kernel.raw(),
-            gridDimX: self.grid.blocks.x,
-            gridDimY: self.grid.blocks.y,
-            gridDimZ: self.grid.blocks.z,
-            blockDimX: self.grid.threads.x,
-            blockDimY: self.grid.threads.y,
-            blockDimZ: self.grid.threads.z,
-            sharedMemBytes: self.grid.shared,
-            kernelParams: packer.pointers(),
-            ..Default::default()
-        }
     }
 }

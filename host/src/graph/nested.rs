@@ -70,7 +70,7 @@ pub(super) unsafe fn mark(contents: &Contents, _turn: &TemplateTurn<'_>) -> Resu
         if let Some(node) = kernel.node
             && kernel.launch.can_panic()
         {
-            // SAFETY: the node is alive (the caller) and the one of the launch, which can panic.
+            // SAFETY: the node is alive (the caller) and the one of the launch, which can panic; `_turn` keeps other threads away.
             unsafe { kernel.launch.set_panic_log(node.raw(), mark) }?;
         }
     }
@@ -137,7 +137,7 @@ unsafe fn find_in(
                     if found.launches[index].node.is_some() || !kernel.launch.can_panic() {
                         continue;
                     }
-                    // SAFETY: the node is alive, and a kernel's; the launch can panic.
+                    // SAFETY: the node is the graph's, which is alive, and a kernel's; `turn` keeps other threads away. The launch can panic.
                     let mark = unsafe { kernel.launch.panic_log(node) }?;
                     if mark == Some(index as u64 + 1) {
                         found.launches[index].node = Some(Node::new(node, number));

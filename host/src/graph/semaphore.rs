@@ -57,7 +57,8 @@ impl GraphBuilder<'_> {
             numExtSems: raw.len(),
         };
         self.add_semaphores("cuGraphAddExternalSemaphoresWaitNode", points, |new| {
-            // SAFETY: as in `signal_semaphores`.
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the arrays, which outlive the call; the contents
+            // keep the semaphores.
             unsafe {
                 call!(cuGraphAddExternalSemaphoresWaitNode(
                     new.node,

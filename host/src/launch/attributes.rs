@@ -1,22 +1,10 @@
-//! Attributes: what the kernel's source says, and what a launch passes to the driver.
+//! The attributes that a launch passes to the driver.
 
 use std::mem::MaybeUninit;
 
-use warpsmith_device::launch::KernelAttributes;
 use warpsmith_driver::raw;
 
 use super::grid::Grid;
-
-/// For kernels about whose source nothing is known.
-pub(crate) static UNKNOWN: KernelAttributes = KernelAttributes {
-    max_threads: None,
-    exact: false,
-    min_blocks: None,
-    max_registers: None,
-    cluster: None,
-    max_cluster: None,
-    launch_dimensions: 3,
-};
 
 /// The launch's attributes in the driver's form.
 // covers: MODEL-07, MODEL-25

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use warpsmith_device::launch::KernelAttributes;
-
-use super::arguments::Packer;
 use super::function::Function;
 use super::grid::{Dim3, Grid};
+use super::kernel_launch::KernelLaunch;
+use super::packer::Packer;
 use crate::driver_call;
 use crate::error::{Code, Error, LimitError, Result};
 
@@ -33,13 +32,14 @@ const TOO_MANY_THREADS: &str = "use more blocks of fewer threads";
 
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
-pub(crate) fn check(
-    kernel: &Function,
-    attributes: &KernelAttributes,
-    grid: &Grid,
-    packer: &Packer<'_>,
-) -> Result<()> {
-    let limits = &kernel.limits;
+pub(crate) fn check(launch: &KernelLaunch<'_>, packer: &Packer<'_>) -> Result<()> {
+    let KernelLaunch {
+        function,
+        attributes,
+        grid,
+        ..
+    } = launch;
+    let limits = &function.limits;
     let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
     let within = |extents: [u32; 3], limits: [u32; 3]| {
         (0..3).all(|i| extents[i].wrapping_sub(1) < limits[i])
@@ -49,7 +49,7 @@ pub(crate) fn check(
     let within_limits = within(blocks, limits.grid)
         && within(threads, limits.block)
         && grid.threads.count() <= limits.function_threads.min(limits.device_threads).into()
-        && grid.shared <= kernel.dynamic_shared.load(Ordering::Relaxed)
+        && grid.shared <= function.dynamic_shared.load(Ordering::Relaxed)
         && (attributes.launch_dimensions > 2
             || one_dimensional
             || (attributes.launch_dimensions == 2 && flat))
@@ -63,19 +63,20 @@ pub(crate) fn check(
     if within_limits {
         Ok(())
     } else {
-        check_slowly(kernel, attributes, grid, packer)
+        check_slowly(launch, packer)
     }
 }
 
 /// Finds what is wrong, if anything is: some of what brings a launch here is fine.
 // covers: MODEL-03, MODEL-06, MODEL-22
 #[cold]
-fn check_slowly(
-    kernel: &Function,
-    attributes: &KernelAttributes,
-    grid: &Grid,
-    packer: &Packer<'_>,
-) -> Result<()> {
+fn check_slowly(launch: &KernelLaunch<'_>, packer: &Packer<'_>) -> Result<()> {
+    let KernelLaunch {
+        function: kernel,
+        attributes,
+        grid,
+        ..
+    } = launch;
     let gpu = &kernel.module.gpu;
     let limits = &gpu.limits();
     let fail = |code: Code, what: &'static str, value: u64, limit: u64, hint: String| {
@@ -196,7 +197,7 @@ fn check_slowly(
     if packer.written_array_twice {
         return Err(Packer::written_array_twice_error(&kernel.name));
     }
-    check_cluster(kernel, attributes, grid)?;
+    check_cluster(launch)?;
     if grid.cooperative && !limits.cooperative {
         return Err(Error::unsupported(
             "a cooperative launch",
@@ -206,7 +207,13 @@ fn check_slowly(
     Ok(())
 }
 
-fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) -> Result<()> {
+fn check_cluster(launch: &KernelLaunch<'_>) -> Result<()> {
+    let KernelLaunch {
+        function: kernel,
+        attributes,
+        grid,
+        ..
+    } = launch;
     let Some(cluster) = grid.cluster.or(attributes.cluster.map(Dim3::from)) else {
         return Ok(());
     };

@@ -7,6 +7,7 @@ use warpsmith_driver::raw;
 use super::attributes::LaunchAttributes;
 use super::function::Function;
 use super::grid::Grid;
+use super::kernel_launch::KernelLaunch;
 use super::options::{LaunchOptions, MOST};
 use crate::driver_call::call;
 use crate::error::Result;
@@ -26,16 +27,12 @@ impl GraphLaunch {
     /// # Errors
     ///
     /// A node cannot have such an option.
-    pub(crate) fn new(
-        function: &Arc<Function>,
-        grid: Grid,
-        options: &LaunchOptions<'_>,
-        parameters: usize,
-    ) -> Result<GraphLaunch> {
+    pub(crate) fn new(launch: &KernelLaunch<'_>, parameters: usize) -> Result<GraphLaunch> {
+        let options = launch.options.map(LaunchOptions::of_node).transpose()?;
         let launch = GraphLaunch {
-            function: function.clone(),
-            grid,
-            options: options.of_node()?,
+            function: launch.function.clone(),
+            grid: launch.grid,
+            options: options.unwrap_or_default(),
             parameters,
         };
         // Before there is a node.
@@ -69,7 +66,8 @@ impl RecordedLaunch for GraphLaunch {
         }
         // SAFETY: the driver gives a pointer for each parameter of the entry, which are as many (`can_panic`), and the log is one of 8 bytes.
         let log = unsafe { (*parameters.kernelParams.add(self.parameters)).cast::<u64>() };
-        // SAFETY: as above; the driver keeps the values until the node is changed.
+        // SAFETY: `log` points to the node's own value of 8 bytes, which the driver keeps until the node is changed: no other thread does so (the
+        // caller).
         Ok(Some(unsafe { log.read_unaligned() }))
     }
 

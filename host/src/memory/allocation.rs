@@ -4,18 +4,12 @@ use std::alloc::Layout;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use warpsmith_driver::raw;
-
 use super::array::block::ArrayBlock;
 use super::array::texture_objects::TextureObjects;
-use super::host_block::{HostBlock, HostMapping};
-use super::pool::handle::PoolHandle;
+use super::host_block::HostBlock;
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
-use crate::driver_call::handle::Handle;
-use crate::driver_call::{self, call, check};
 use crate::error::{Busy, Code, Error, Result};
-use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::graph_memory::GraphMemory;
@@ -26,8 +20,6 @@ use crate::panics::timeline::NewLaunch;
 use crate::reclaim::Reclaim;
 use crate::stream::Stream;
 use crate::sync::lock;
-use crate::trace::track::Track;
-use crate::trace::work::Work;
 
 /// The address of what describes memory of a pool that was freed.
 pub(super) const NO_MEMORY: u64 = 0;
@@ -65,142 +57,6 @@ pub(crate) struct HostAllocation {
 }
 
 impl Allocation {
-    /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
-    /// From a pool of the stream's device, or from its current one.
-    // covers: POOL-02, POOL-09, POOL-12
-    #[inline]
-    pub(crate) fn in_stream(
-        stream: &Stream,
-        pool: Option<&Arc<PoolHandle>>,
-        bytes: usize,
-    ) -> Result<Arc<Allocation>> {
-        let base = Allocation::enqueue(stream, pool.map(|pool| pool.handle()), bytes)?;
-        match pool.filter(|pool| pool.is_of_program()) {
-            None => Ok(Allocation::pooled(stream, base, bytes)),
-            Some(pool) => {
-                let kind = MemoryKind::OwnPool(pool.clone());
-                Ok(Allocation::pooled_anew(stream, base, bytes, kind))
-            }
-        }
-    }
-
-    /// Memory of the graph that the stream's capture makes, usable in the capture from here on: each launch has it anew. Uninitialised. Of the pool it has
-    /// the properties alone.
-    // covers: GMEM-06
-    pub(crate) fn in_capture(
-        stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
-        bytes: usize,
-    ) -> Result<Arc<Allocation>> {
-        let gpu = &stream.gpu;
-        gpu.bind()?;
-        let guard = gpu.lock_order();
-        let capture = gpu.order().capture_of(&guard, &stream.handle);
-        let capture = capture.ok_or_else(|| {
-            driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
-        })?;
-        let base = Allocation::enqueue(stream, pool, bytes).map_err(|error| match pool {
-            Some(_) if error.code() == Some(Code::NOT_SUPPORTED) => error.and_doing(|| {
-                "in a capture: a graph has no memory of a pool that other processes may open, use another pool there"
-                    .into()
-            }),
-            _ => error,
-        })?;
-        let allocation = Allocation::of_graph(gpu, base, bytes, capture.number());
-        capture.order_use(
-            &guard,
-            allocation.clone(),
-            &stream.handle,
-            Access::EVERYTHING,
-        )?;
-        Ok(allocation)
-    }
-
-    /// Enqueues an allocation; where it will be.
-    #[inline]
-    fn enqueue(
-        stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
-        bytes: usize,
-    ) -> Result<u64> {
-        let gpu = &stream.gpu;
-        gpu.limits().require_pools()?;
-        let mut base = 0;
-        let allocated = if gpu.is_traced() {
-            Allocation::ask_driver_traced(stream, pool, bytes, &mut base)
-        } else {
-            Allocation::ask_driver(stream, pool, bytes, &mut base)
-        };
-        match allocated {
-            Ok(()) => Ok(base),
-            Err(error) => Err(error.while_doing(|| format!("{bytes} bytes"))),
-        }
-    }
-
-    /// The driver's part of [`enqueue`](Self::enqueue).
-    #[inline(always)]
-    fn ask_driver(
-        stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
-        bytes: usize,
-        base: &mut u64,
-    ) -> Result<()> {
-        let raw = stream.handle.raw();
-        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the pool.
-        let code = stream.gpu.context().call_in_stream(move || unsafe {
-            match pool {
-                None => raw::cuMemAllocAsync(base, bytes, raw),
-                Some(pool) => raw::cuMemAllocFromPoolAsync(base, bytes, pool.raw(), raw),
-            }
-        });
-        check("cuMemAllocAsync", code)
-    }
-
-    #[cold]
-    fn ask_driver_traced(
-        stream: &Stream,
-        pool: Option<Handle<raw::CUmemoryPool>>,
-        bytes: usize,
-        base: &mut u64,
-    ) -> Result<()> {
-        stream.gpu.traced(
-            || Track::of(&stream.handle),
-            || Work::call("cuMemAllocAsync", bytes),
-            || Allocation::ask_driver(stream, pool, bytes, base),
-        )
-    }
-
-    /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
-    /// after it.
-    #[inline]
-    pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
-        match Allocation::of_freed_block(stream, base, bytes) {
-            Some(allocation) => allocation,
-            None => {
-                let kind = MemoryKind::Pool(stream.handle.lane().clone());
-                Allocation::pooled_anew(stream, base, bytes, kind)
-            }
-        }
-    }
-
-    /// As [`pooled`](Self::pooled), where the stream keeps nothing that describes it.
-    #[cold]
-    fn pooled_anew(stream: &Stream, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
-        let history = UseHistory::begun_in(&stream.handle);
-        Allocation::with_history(&stream.gpu, base, bytes, kind, history)
-    }
-
-    /// Page-locked host memory, zeroed.
-    // covers: PINNED-01, PINNED-05
-    pub(crate) fn page_locked(
-        gpu: &Gpu,
-        bytes: usize,
-        mapping: HostMapping,
-    ) -> Result<HostAllocation> {
-        let block = HostBlock::zeroed(&gpu.inner, bytes, mapping)?;
-        Ok(Allocation::of_block(&gpu.inner, block))
-    }
-
     /// Host memory that the driver knows and nobody else owns.
     pub(crate) fn of_block(gpu: &Arc<OpenDevice>, block: HostBlock) -> HostAllocation {
         let base = block.device.unwrap_or(block.host as u64);
@@ -208,118 +64,6 @@ impl Allocation {
             allocation: Allocation::new(gpu, base, block.bytes, MemoryKind::Pinned(block)),
             pointer: block.host,
         }
-    }
-
-    /// Managed memory, zeroed by the device.
-    // covers: UM-05
-    pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<HostAllocation> {
-        let memory = Allocation::managed_uninit(gpu, bytes)?;
-        Allocation::zero(&gpu.inner, memory.allocation.base(), bytes)?;
-        // The wait makes the zeros visible to all streams and to the host.
-        gpu.inner.context().wait_for_service_stream()?;
-        Ok(memory)
-    }
-
-    /// Managed memory that nobody has touched. Uninitialised.
-    pub(super) fn managed_uninit(gpu: &Gpu, bytes: usize) -> Result<HostAllocation> {
-        let gpu = &gpu.inner;
-        if !gpu.limits().managed {
-            return Err(Error::unsupported(
-                "unified memory",
-                "a device with managed memory",
-            ));
-        }
-        gpu.bind()?;
-        gpu.reclaim();
-        let mut base = 0;
-        gpu.traced_on_host(
-            || Work::call("cuMemAllocManaged", bytes),
-            // SAFETY: the driver writes one address to `base`, which outlives the call.
-            || unsafe {
-                call!(cuMemAllocManaged(
-                    &mut base,
-                    bytes,
-                    raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
-                ))
-            },
-        )
-        .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
-        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Managed);
-        if !gpu.limits().concurrent_managed {
-            gpu.order().launch_gate.require_host_access_check();
-        }
-        Ok(HostAllocation {
-            allocation,
-            pointer: base as *mut u8,
-        })
-    }
-
-    /// Enqueues zeros for memory that was just allocated with so many bytes, in this crate's own stream.
-    fn zero(gpu: &OpenDevice, base: u64, bytes: usize) -> Result<()> {
-        gpu.traced(
-            || Some(Track::service(gpu.context())),
-            || Work::call("cuMemsetD8Async", bytes),
-            // SAFETY: the memory was allocated with `bytes` bytes, and its address has not left the caller.
-            || unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) },
-        )
-    }
-
-    /// Device memory that other processes may open, zeroed.
-    pub(super) fn exportable(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
-        gpu.bind()?;
-        gpu.reclaim();
-        let mut base = 0;
-        gpu.traced_on_host(
-            || Work::call("cuMemAlloc", bytes),
-            // SAFETY: the driver writes one address to `base`, which outlives the call.
-            || unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) },
-        )
-        .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
-        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Exportable);
-        Allocation::zero(gpu, base, bytes)?;
-        gpu.context().wait_for_service_stream()?;
-        Ok(allocation)
-    }
-
-    /// Device memory of another process.
-    pub(super) fn opened(
-        gpu: &Arc<OpenDevice>,
-        handle: raw::CUipcMemHandle,
-    ) -> Result<Arc<Allocation>> {
-        /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only flag, which must be set.
-        const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
-        gpu.bind()?;
-        gpu.reclaim();
-        let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call; it looks at any bytes of a handle.
-        unsafe {
-            call!(cuIpcOpenMemHandle_v2(
-                &mut base,
-                handle,
-                LAZY_ENABLE_PEER_ACCESS
-            ))
-        }
-        .map_err(|error| {
-            let why = match error.code() {
-                Some(Code::INVALID_CONTEXT) => {
-                    "memory of this very process: use the buffer that was exported"
-                }
-                Some(Code::NOT_PERMITTED) => "its owner has freed it or has ended",
-                _ => "memory of another process",
-            };
-            error.while_doing(|| why.into())
-        })?;
-        let mut bytes = 0;
-        // SAFETY: the driver writes one number to `bytes`, which outlives the call; nothing asks for the base.
-        let asked = unsafe {
-            call!(cuMemGetAddressRange_v2(
-                std::ptr::null_mut(),
-                &mut bytes,
-                base
-            ))
-        };
-        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Opened);
-        asked.map(|()| allocation)
     }
 
     /// Device memory that somebody else owns, to whom `give_back` gives it when it was dropped and is not used any more.
@@ -389,11 +133,16 @@ impl Allocation {
         Allocation::new(gpu, base, bytes, MemoryKind::Graph(memory))
     }
 
-    fn new(gpu: &Arc<OpenDevice>, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
+    pub(super) fn new(
+        gpu: &Arc<OpenDevice>,
+        base: u64,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Arc<Allocation> {
         Allocation::with_history(gpu, base, bytes, kind, UseHistory::default())
     }
 
-    fn with_history(
+    pub(super) fn with_history(
         gpu: &Arc<OpenDevice>,
         base: u64,
         bytes: usize,

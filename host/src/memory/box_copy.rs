@@ -175,7 +175,7 @@ impl Stream {
             }
         }
         for copy in copies {
-            // SAFETY: as the caller says; the driver reads the description before the call returns.
+            // SAFETY: both sides have the box until the copy is done, in order (the caller); the driver reads the description before the call returns.
             unsafe { call!(cuMemcpy3DAsync_v2(&copy.alone(), stream)) }?;
         }
         Ok(())

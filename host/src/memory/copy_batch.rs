@@ -248,7 +248,7 @@ impl Stream {
             }
         }
         for &(source, target, bytes) in copies {
-            // SAFETY: as the caller says; the driver finds out which memory an address is of.
+            // SAFETY: both sides have the bytes until the copy is done, in order (the caller); the driver finds out which memory an address is of.
             unsafe { call!(cuMemcpyAsync(target, source, bytes, stream)) }?;
         }
         Ok(())

@@ -75,7 +75,7 @@ impl<T: Pod> HostMemory<T> {
     }
 
     pub(crate) fn write(&mut self, call: &'static str) -> Result<HostWrite<'_, T>> {
-        // SAFETY: as for `read`, and the borrow is exclusive.
+        // SAFETY: the view is the whole memory, of initialised `T` (the contract of `new`), and borrowed exclusively for as long as the guard.
         unsafe { self.host_view().write(call, &Access::EVERYTHING) }
     }
 }

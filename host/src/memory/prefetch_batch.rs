@@ -156,7 +156,7 @@ impl Stream {
             }
         }
         for (view, to) in ranges {
-            // SAFETY: as the caller says.
+            // SAFETY: the range is of managed memory, which lives until the stream has done this, in order (the caller).
             unsafe { self.enqueue_prefetch(*view, *to) }?;
         }
         Ok(())

@@ -112,8 +112,9 @@ impl<T: Pod> ManagedStatic<T> {
     /// As for [`host`](Self::host); or the host has it open for reading.
     pub fn host_mut(&mut self) -> Result<HostWrite<'_, T>> {
         let access = self.open("ManagedStatic::host_mut", AccessKind::Write)?;
-        // SAFETY: as for `host`; and the access saw that the host has it not open at all, by this object or by another one of the variable,
-        // which it refuses until it ends.
+        // SAFETY: the variable is managed memory (`Module::managed`) of `len` values of `T`, aligned to it, which may have any bytes; the access
+        // keeps its module. It saw that no kernel and no copy uses it, and that the host has it not open at all, by this object or by another one
+        // of the variable; until it ends all of these are refused.
         let values = unsafe { std::slice::from_raw_parts_mut(self.on_host(), self.len()) };
         Ok(HostWrite::of(values, Box::new(access)))
     }

@@ -55,13 +55,13 @@ pub(crate) trait RecordedLaunch: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The node is alive, and a kernel's; this launch can panic.
+    /// The node is alive, and a kernel's; no other thread uses its graph. This launch can panic.
     unsafe fn panic_log(&self, node: raw::CUgraphNode) -> Result<Option<u64>>;
 
     /// Has the node tell of panics in the log at this address.
     ///
     /// # Safety
     ///
-    /// The node is alive, and the one of this launch, which can panic.
+    /// The node is alive, and the one of this launch, which can panic; no other thread uses its graph.
     unsafe fn set_panic_log(&self, node: raw::CUgraphNode, log: u64) -> Result<()>;
 }

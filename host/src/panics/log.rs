@@ -165,7 +165,7 @@ impl LogMemory {
             let record = records.wrapping_add(index);
             // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
             let launch = unsafe { AtomicU64::from_ptr(&raw mut (*record).launch) };
-            // SAFETY: as for `launch`: a word of the log, changed as a whole.
+            // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
             let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
             let id = launch.load(Ordering::Acquire);
             if id == 0 || !is_wanted(id) {
@@ -230,20 +230,20 @@ mod tests {
         let host = log.host;
         // SAFETY: the log lives with `log`, and no kernel knows of it.
         let record = unsafe { &raw mut (*host).records[1] };
-        // SAFETY: as for `record`; claimed and filled up to the line, as a thread of launch 7 does it.
+        // SAFETY: the log lives with `log`, and no kernel knows of it. Claimed and filled up to the line, as a thread of launch 7 does it.
         unsafe {
             (*record).launch = 7;
             (*record).line = 12;
         }
         assert!(take().is_empty());
-        // SAFETY: as for `record`.
+        // SAFETY: the log lives with `log`, and no kernel knows of it.
         let (launch, line) = unsafe { ((*record).launch, (*record).line) };
         assert_eq!((launch, line), (7, 12), "not cleared while it is filled");
-        // SAFETY: as for `record`; the thread is done.
+        // SAFETY: the log lives with `log`, and no kernel knows of it. The thread is done.
         unsafe { (*record).state = COMPLETE };
         assert_eq!(take(), [7]);
         assert!(take().is_empty());
-        // SAFETY: as for `record`.
+        // SAFETY: the log lives with `log`, and no kernel knows of it.
         assert_eq!(unsafe { (*record).line }, 0);
         Ok(())
     }

@@ -278,7 +278,8 @@ impl Stream {
     pub fn wait_semaphores(&self, points: &[SemaphorePoint<'_>]) -> Result<()> {
         let raw = waits(points);
         self.use_semaphores("cuWaitExternalSemaphoresAsync", points, || {
-            // SAFETY: as in `signal_semaphores`.
+            // SAFETY: both arrays have `len` entries; `self` owns the stream. The semaphores live until the stream, which they have noted, and a
+            // graph that captures this, which keeps them, are done with them.
             unsafe {
                 call!(cuWaitExternalSemaphoresAsync(
                     raw.semaphores.as_ptr(),

@@ -231,7 +231,7 @@ impl Tool {
             )
         };
         let domain = function(DOMAIN_CREATE).map_or(null_mut(), |create| {
-            // SAFETY: as above; the name outlives the call.
+            // SAFETY: NVTX says that the slot of this number has a function of this type; the name outlives the call.
             unsafe {
                 let create = std::mem::transmute::<*mut c_void, DomainCreate>(create);
                 create(DOMAIN.as_ptr())

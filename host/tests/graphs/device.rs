@@ -313,7 +313,7 @@ fn a_kernel_of_a_stream_is_passed_no_graph_and_a_captured_one_is() -> Result<()>
     );
 
     let graph = stream.capture(|capture| {
-        // SAFETY: as above.
+        // SAFETY: the entry launches a tail, and writes one word of a slice.
         unsafe { capture.launch_untyped(&kernel, Grid::new(1, 1), (&tail, TAIL, &mut code)) }
     })?;
     let mut ready = graph.instantiate()?;

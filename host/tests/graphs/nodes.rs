@@ -303,7 +303,7 @@ fn kernel_nodes_have_options_and_edges_of_other_kinds() -> Result<()> {
         LaunchOptions::new().completion_event(&event),
         LaunchOptions::new().shared_memory_carveout(50),
     ] {
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice; the node is refused.
         let error = unsafe { graph.kernel_untyped_with(&add, grid, &options, (&mut a, 1)) };
         let error = error.unwrap_err().to_string();
         assert!(error.contains("no option of a node"), "{error}");
@@ -316,5 +316,30 @@ fn kernel_nodes_have_options_and_edges_of_other_kinds() -> Result<()> {
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(stream.download(&a)?[..2], [9, 1]);
     assert_eq!(stream.download(&b)?, [2; 100]);
+    Ok(())
+}
+
+// covers: GRAPH-04
+#[test]
+fn a_node_without_its_attributes_is_in_no_executable_graph() -> Result<()> {
+    let gpu = gpu();
+    if !gpu.properties()?.has_cluster_launch {
+        return Ok(());
+    }
+    let module = module(&gpu);
+    let add = add(&module);
+    let mut words = gpu.stream()?.zeroed::<u32>(8)?;
+    let mut graph = gpu.graph()?;
+    let grid = Grid::new(8, 1).cluster(2);
+    let options = LaunchOptions::new().preferred_cluster(3);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    let added = unsafe { graph.kernel_untyped_with(&add, grid, &options, (&mut words, 1)) };
+    let refused = graph.instantiate().unwrap_err().to_string();
+    if added.is_err() {
+        assert!(
+            refused.contains("nothing can be made of the graph"),
+            "{refused}"
+        );
+    }
     Ok(())
 }

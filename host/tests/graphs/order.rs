@@ -313,13 +313,13 @@ fn a_loop_in_a_loop() -> Result<()> {
             }
             body.while_loop(inner, |body| {
                 add_node(body, &add, &mut passes, 1);
-                // SAFETY: as above.
+                // SAFETY: the entry writes one word and sets the condition.
                 unsafe {
                     body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut inner_left, inner))?
                 };
                 Ok(())
             })?;
-            // SAFETY: as above.
+            // SAFETY: the entry writes one word and sets the condition.
             unsafe { body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut outer_left, outer))? };
             Ok(())
         })?;

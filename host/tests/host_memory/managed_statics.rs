@@ -91,7 +91,7 @@ fn while_the_host_has_it_open_kernels_of_the_module_are() -> Result<()> {
     let mut seen = stream.zeroed::<u32>(1)?;
     let mut graph = gpu.graph()?;
     let mut in_graph = stream.zeroed::<u32>(1)?;
-    // SAFETY: as for `count`.
+    // SAFETY: the entry takes a slice and writes its first element.
     unsafe { graph.kernel_untyped(&kernel, Grid::new(1, 1), (&mut in_graph,)) }?;
     let mut ready = graph.instantiate()?;
     // Once before, so that the stream is known to use the variables.

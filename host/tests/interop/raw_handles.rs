@@ -180,7 +180,7 @@ fn one_stream_may_be_adopted_twice_and_be_ours() {
         [(); 2].map(|()| unsafe { gpu.adopt_stream(raw.cast(), shared.clone()) }.unwrap());
     drop(shared);
     let own = Arc::new(gpu.stream().unwrap());
-    // SAFETY: as above.
+    // SAFETY: the keeper shares the owner of the stream, which nobody captures.
     let three = unsafe { gpu.adopt_stream(own.as_raw(), own.clone()) }.unwrap();
     let mut words = one.upload(&[0_u32; LEN]).unwrap();
     for stream in [&one, &two, &three, &own, &three, &two, &one] {
@@ -356,7 +356,7 @@ fn what_is_not_adopted_comes_back() {
         // SAFETY: the event is null, which is not looked at.
         let error = unsafe { stream.wait_raw_event(null_mut()) }.unwrap_err();
         assert_eq!(error.code(), Some(Code::STREAM_CAPTURE_UNSUPPORTED));
-        // SAFETY: as above.
+        // SAFETY: the event is null, which is not looked at.
         let error = unsafe { stream.record_raw_event(null_mut()) }.unwrap_err();
         assert_eq!(error.code(), Some(Code::STREAM_CAPTURE_UNSUPPORTED));
         Ok(())

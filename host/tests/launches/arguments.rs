@@ -281,7 +281,7 @@ fn clusters_divide_the_grid() -> Result<()> {
     assert_eq!(error.code(), Some(Code::INVALID_CLUSTER_SIZE), "{error}");
     assert!(rank.max_cluster_size(&Grid::new(64, 32))? >= 8);
     assert_eq!(stream.download(&out)?, [0, 1, 2, 3, 0, 1, 2, 3]);
-    // SAFETY: as before; the launch is refused.
+    // SAFETY: the entry would write a word for each block; the launch is refused.
     let empty =
         unsafe { stream.launch_untyped(&rank, Grid::new(8, 32).cluster((2, 0, 1)), (&mut out,)) };
     let (code, what, value, least, text) = limit(empty);

@@ -95,7 +95,8 @@ impl Job {
             let mut outputs: Vec<&mut [u8]> = places(length(&self.inputs), &self.outputs)
                 .into_iter()
                 .zip(&self.outputs)
-                // SAFETY: as above; the copy that reads it begins when this function has ended.
+                // SAFETY: the regions lie apart in the memory, which is this job's alone; the copy that reads this one begins when this function has
+                // ended.
                 .map(|(place, region)| unsafe {
                     std::slice::from_raw_parts_mut(memory.at(place), region.bytes)
                 })
@@ -244,7 +245,7 @@ pub(crate) fn enqueue(
             .zip(&job.outputs)
             .filter(|(_, region)| region.bytes > 0)
             .try_for_each(|(place, region)| {
-                // SAFETY: as for the other direction.
+                // SAFETY: the memory has the bytes, and is the job's until its end; the driver finds out whether the address has them.
                 unsafe {
                     call!(cuMemcpyHtoDAsync_v2(
                         region.address,
@@ -384,7 +385,7 @@ impl Relaxed {
 
 impl Drop for Relaxed {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: the driver reads and writes the mode, which outlives the call. If it refuses, nothing has changed.
         let _ = unsafe { call!(cuThreadExchangeStreamCaptureMode(&mut self.0)) };
     }
 }

@@ -104,7 +104,8 @@ pub(crate) struct World {
 // SAFETY: the mapping is reached by atomics, and the bytes of a ring by its one writer and its one reader, in turns by `written` and
 // `read`; `Exchange` is the only one to do so, and a communicator has one at a time.
 unsafe impl Send for World {}
-// SAFETY: as above.
+// SAFETY: the mapping is reached by atomics, and the bytes of a ring by `Exchange` alone, of which a communicator has one at a
+// time; the other fields are locked or do not change.
 unsafe impl Sync for World {}
 
 /// Where the file of an id is.

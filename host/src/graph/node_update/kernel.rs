@@ -1,21 +1,19 @@
 //! Kernels: another one, another grid, other arguments.
 
-use std::sync::Arc;
-
 use warpsmith_device::launch::{Kernel, SafeKernel};
 
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
-use crate::graph::contents::{Contents, RecordedKernel};
 use crate::graph::exec::GraphExec;
 use crate::graph::handle::KernelNode;
-use crate::graph::kernel::{Launch, packed};
+use crate::graph::node_launch::NodeLaunch;
 use crate::graph::part::{KernelShape, PartKind};
 use crate::launch::{
-    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel,
-    UntypedKernel,
+    Arguments, EarlyParameters, Grid, KernelLaunch, LaunchableKernel, Packer, TypedKernel,
+    UntypedKernel, packed,
 };
-use crate::module::origin::LaunchParameters;
+
+const CALL: &str = "cuGraphExecKernelNodeSetParams";
 
 impl GraphExec {
     /// Gives a kernel node another kernel, grid or arguments, from the next launch on. Launches that are under way keep what they have.
@@ -61,7 +59,7 @@ impl GraphExec {
         A: Arguments<K::Parameters>,
     {
         // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
-        unsafe { self.set_kernel_unchecked(node, kernel, grid, arguments) }
+        unsafe { self.change_kernel(node, kernel, grid, false, &arguments) }
     }
 
     /// As [`set_kernel`](Self::set_kernel), of any kernel.
@@ -84,10 +82,8 @@ impl GraphExec {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let launch = Launch::typed(kernel, grid);
-        packed(&arguments, |packer| {
-            self.change_kernel(node, &launch, false, packer)
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.change_kernel(node, kernel, grid, false, &arguments) }
     }
 
     /// As [`set_kernel`](Self::set_kernel), of a kernel of foreign PTX.
@@ -109,10 +105,8 @@ impl GraphExec {
     where
         A: Arguments<P>,
     {
-        let launch = Launch::untyped(kernel, grid);
-        packed(&arguments, |packer| {
-            self.change_kernel(node, &launch, false, packer)
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.change_kernel(node, kernel, grid, false, &arguments) }
     }
 
     /// As [`set_kernel`](Self::set_kernel), for nodes that were added by [`kernel_early`](crate::GraphBuilder::kernel_early), and for all others.
@@ -132,47 +126,53 @@ impl GraphExec {
         K::Parameters: EarlyParameters,
         A: Arguments<K::Parameters>,
     {
-        let launch = Launch::typed(kernel, grid);
-        packed(&arguments, |packer| {
-            self.change_kernel(node, &launch, true, packer)
+        // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
+        unsafe { self.change_kernel(node, kernel, grid, true, &arguments) }
+    }
+
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    unsafe fn change_kernel<K: LaunchableKernel>(
+        &mut self,
+        node: KernelNode,
+        kernel: &K,
+        grid: Grid,
+        may_be_early: bool,
+        arguments: &impl Arguments<K::Parameters>,
+    ) -> Result<()> {
+        let launch = KernelLaunch::new(kernel, grid, None);
+        packed(0, arguments, |packer| {
+            // SAFETY: `Arguments` packs what fits the kernel's parameters, which `Module::kernel` has compared with the entry's; its other
+            // conditions hold (the caller).
+            unsafe { self.change_to_packed(node, &launch, may_be_early, packer) }
         })
     }
 
-    fn change_kernel(
+    /// # Safety
+    ///
+    /// What was packed fits the parameters of the entry, and the kernel's own conditions hold at each launch of the graph.
+    unsafe fn change_to_packed(
         &mut self,
         node: KernelNode,
-        launch: &Launch<'_>,
+        launch: &KernelLaunch<'_>,
         may_be_early: bool,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
-        const CALL: &str = "cuGraphExecKernelNodeSetParams";
-        let own = launch.check(&self.gpu, self.template_number, packer)?;
+        let launch = NodeLaunch::new(launch, &self.gpu, self.template_number, packer)?;
         let part = self.part(CALL, node)?;
         if let PartKind::Kernel(shape) = part.kind {
-            check_shape(shape, &launch.grid, may_be_early && launch.may_be_early())?;
+            check_shape(shape, launch.grid(), may_be_early && launch.may_be_early())?;
         }
-        let recorded = GraphLaunch::new(launch.kernel, launch.grid, &LaunchOptions::new(), own)?;
-        let mut contents = Contents::default();
-        for used in Launch::uses(launch.kernel, packer) {
-            contents.add_use(&used);
-        }
-        for passed in packer.graphs() {
-            contents.keep_launchable(passed.graph);
-        }
-        contents.kept = Launch::keepers(packer);
-        contents.launches.push(RecordedKernel {
-            node: Some(node.into()),
-            launch: Arc::new(recorded),
-        });
-        let can_panic = launch.kernel.launch_parameters != LaunchParameters::Absent;
-        let log = match can_panic {
+        let contents = launch.contents(node.into(), packer);
+        let log = match launch.may_panic() {
             true => self.panic_source()?.address(),
             false => 0,
         };
         let parameters = launch.parameters(packer, log);
         self.change(CALL, node, contents, |exec, node| {
             // SAFETY: `change` says that both are alive, and that the node is a kernel's. The driver copies the parameters; they are those of the
-            // entry, by the callers of `change_kernel`, and the contents keep the function and the memory among them.
+            // entry (the caller), and the contents keep the function and the memory among them.
             unsafe { call!(cuGraphExecKernelNodeSetParams_v2(exec, node, &parameters)) }
         })
     }
@@ -182,7 +182,6 @@ impl GraphExec {
 ///
 /// The node cannot become a launch of this grid, or one that may not begin early.
 fn check_shape(shape: KernelShape, grid: &Grid, may_be_early: bool) -> Result<()> {
-    const CALL: &str = "cuGraphExecKernelNodeSetParams";
     let refuse =
         |message: &str, hint: &str| Err(Error::misuse(CALL, Code::INVALID_VALUE, message, hint));
     if (shape.cluster, shape.cooperative) != (grid.cluster, grid.cooperative) {

@@ -2,22 +2,20 @@
 //!
 //! | method | returns when |
 //! | --- | --- |
-//! | [`Stream::array`], [`Stream::upload_array`] | the host's data has been read |
+//! | [`Stream::upload_array`] | the host's data has been read |
 //! | [`Stream::download_array`], [`Stream::download_array_into`] | the data has arrived |
-//! | [`Stream::array_zeroed`], [`Stream::copy_array`], [`Stream::copy_to_array`], [`Stream::copy_from_array`] | at once |
+//! | [`Stream::copy_array`], [`Stream::copy_to_array`], [`Stream::copy_from_array`] | at once |
 //!
 //! The forms with `_region` copy a part of an array: a rectangle, a box, some of the layers.
 //!
 //! Each happens after the stream's earlier work. In buffers and on the host the texels lie without gaps: x runs fastest, then y, then depth
 //! or layer.
 
-use std::ffi::c_void;
-
-use warpsmith_driver::raw::{CUDA_MEMCPY3D, CUarray, CUmemorytype};
-
+use super::Array;
 use super::extents::ArrayExtents;
+use super::region::Region;
 use super::texel::Texel;
-use super::{Array, block};
+use super::texel_copy::{CALL, TexelSide, texel_copy};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::memory::size::length_mismatch;
@@ -25,160 +23,7 @@ use crate::memory::view::{DeviceRead, DeviceWrite, RawView};
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
-const CALL: &str = "cuMemcpy3DAsync";
-
-/// One side of a copy: memory, where the texels lie without gaps, or an array from some place on.
-#[derive(Clone, Copy)]
-pub(crate) enum TexelSide {
-    Host(*mut c_void),
-    Device(u64),
-    Array(CUarray, [usize; 3]),
-}
-
-/// A part of an array: where it begins and how large it is, as x, y and depth or layer.
-#[derive(Clone, Copy)]
-pub(in crate::memory) struct Region {
-    pub(in crate::memory) at: [usize; 3],
-    /// An extent that the array does not have is 0.
-    pub(in crate::memory) size: [usize; 3],
-    pub(in crate::memory) texels: usize,
-}
-
-impl Region {
-    pub(in crate::memory) fn whole<T: Texel, D: ArrayExtents>(array: &Array<T, D>) -> Region {
-        Region {
-            at: [0; 3],
-            size: array.extents.driver(),
-            texels: array.len(),
-        }
-    }
-
-    /// # Errors
-    ///
-    /// It has no texels, or does not lie in the array.
-    pub(in crate::memory) fn of<T: Texel, D: ArrayExtents>(
-        array: &Array<T, D>,
-        at: D,
-        size: D,
-    ) -> Result<Region> {
-        let (at_each, size_each) = (at.in_order(), size.in_order());
-        let mut axes = at_each.iter().zip(&size_each).zip(array.extents.in_order());
-        let lies_inside = axes.all(|((&at, &size), extent)| {
-            size > 0 && at.checked_add(size).is_some_and(|end| end <= extent)
-        });
-        // A cube's faces are no places of its extents.
-        let places = at.driver().into_iter().zip(size.driver());
-        let mut ends = places.zip(array.extents.driver());
-        let has_places = ends.all(|((at, size), extent): ((usize, usize), usize)| {
-            at.checked_add(size).is_some_and(|end| end <= extent)
-        });
-        match size.texels() {
-            Some(texels) if lies_inside && has_places => Ok(Region {
-                at: at.driver(),
-                size: size.driver(),
-                texels,
-            }),
-            _ => Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                format!(
-                    "{size:?} from {at:?} on do not lie in an array of {:?}",
-                    array.extents
-                ),
-                "each extent is at least 1 and ends within the array",
-            )),
-        }
-    }
-}
-
 impl Stream {
-    /// An array with a copy of `data`, which has its texels without gaps: x runs fastest, then y, then depth or layer. Waits until the data
-    /// has been read.
-    ///
-    /// # Errors
-    ///
-    /// The data has another length, an extent is 0 or more than the device's, the device has too little memory, or the stream is being
-    /// captured.
-    // covers: SURF-01, SURF-02
-    pub fn array<T: Texel, D: ArrayExtents>(&self, data: &[T], extents: D) -> Result<Array<T, D>> {
-        self.filled_array(data, extents, false)
-    }
-
-    fn filled_array<T: Texel, D: ArrayExtents>(
-        &self,
-        data: &[T],
-        extents: D,
-        for_surfaces: bool,
-    ) -> Result<Array<T, D>> {
-        // Before the memory is taken.
-        let wanted = extents.texels();
-        if wanted != Some(data.len()) {
-            return Err(Error::misuse(
-                block::CALL,
-                Code::INVALID_VALUE,
-                format!("{extents:?} is not what {} texels are", data.len()),
-                "give one texel for each place in the array",
-            ));
-        }
-        let mut array = Array::raw(self, extents, for_surfaces)?;
-        self.upload_array(data, &mut array)?;
-        Ok(array)
-    }
-
-    /// An array of zeros.
-    ///
-    /// # Errors
-    ///
-    /// As for [`array`](Self::array).
-    pub fn array_zeroed<T: Texel, D: ArrayExtents>(&self, extents: D) -> Result<Array<T, D>> {
-        self.cleared_array(extents, false)
-    }
-
-    /// As [`array`](Self::array), of an array that kernels can write by a [`Surface`](crate::Surface).
-    ///
-    /// # Errors
-    ///
-    /// As for [`array`](Self::array); surfaces may have smaller extents on a device than textures.
-    pub fn surface_array<T: Texel, D: ArrayExtents>(
-        &self,
-        data: &[T],
-        extents: D,
-    ) -> Result<Array<T, D>> {
-        self.filled_array(data, extents, true)
-    }
-
-    /// An array of zeros that kernels can write by a [`Surface`](crate::Surface).
-    ///
-    /// # Errors
-    ///
-    /// As for [`surface_array`](Self::surface_array).
-    pub fn surface_array_zeroed<T: Texel, D: ArrayExtents>(
-        &self,
-        extents: D,
-    ) -> Result<Array<T, D>> {
-        self.cleared_array(extents, true)
-    }
-
-    fn cleared_array<T: Texel, D: ArrayExtents>(
-        &self,
-        extents: D,
-        for_surfaces: bool,
-    ) -> Result<Array<T, D>> {
-        let mut array = Array::raw(self, extents, for_surfaces)?;
-        self.clear_array(&mut array)?;
-        Ok(array)
-    }
-
-    /// Makes all texels zeros.
-    pub(super) fn clear_array<T: Texel, D: ArrayExtents>(
-        &self,
-        array: &mut Array<T, D>,
-    ) -> Result<()> {
-        // The driver fills no arrays.
-        let zeros = self.zeroed::<T>(array.len())?;
-        self.copy_to_array(&zeros, array)
-    }
-
     /// Copies `data` to an array. Waits until it has been read; in a stream that is being captured, the graph keeps a copy, as for
     /// [`upload_into`](Self::upload_into).
     ///
@@ -484,72 +329,6 @@ impl Stream {
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.
         unsafe { call!(cuMemcpy3DAsync_v2(&copy, self.handle.raw())) }
     }
-}
-
-impl<T: Texel, D: ArrayExtents> Array<T, D> {
-    /// The array from these places on.
-    pub(crate) fn side(&self, at: [usize; 3]) -> TexelSide {
-        TexelSide::Array(self.texels.raw(), at)
-    }
-}
-
-impl TexelSide {
-    /// Memory that the device reaches by its address.
-    pub(crate) fn of(view: RawView<'_>) -> TexelSide {
-        TexelSide::Device(view.address)
-    }
-}
-
-/// The driver's description of a copy of so many texels.
-pub(crate) fn texel_copy<T: Texel>(
-    [width, height, depth]: [usize; 3],
-    from: TexelSide,
-    to: TexelSide,
-) -> CUDA_MEMCPY3D {
-    let (width, height) = (width * size_of::<T>(), height.max(1));
-    let mut copy = CUDA_MEMCPY3D {
-        srcPitch: width,
-        srcHeight: height,
-        dstPitch: width,
-        dstHeight: height,
-        WidthInBytes: width,
-        Height: height,
-        Depth: depth.max(1),
-        ..Default::default()
-    };
-    match from {
-        TexelSide::Host(address) => {
-            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.srcHost = address;
-        }
-        TexelSide::Device(address) => {
-            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.srcDevice = address;
-        }
-        TexelSide::Array(array, [x, y, z]) => {
-            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
-            copy.srcArray = array;
-            copy.srcXInBytes = x * size_of::<T>();
-            (copy.srcY, copy.srcZ) = (y, z);
-        }
-    }
-    match to {
-        TexelSide::Host(address) => {
-            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.dstHost = address;
-        }
-        TexelSide::Device(address) => {
-            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.dstDevice = address;
-        }
-        TexelSide::Array(array, [x, y, z]) => {
-            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
-            copy.dstArray = array;
-            copy.dstXInBytes = x * size_of::<T>();
-            (copy.dstY, copy.dstZ) = (y, z);
-        }
-    }
-    copy
 }
 
 /// # Errors

@@ -6,6 +6,9 @@
 //! | `extents` | how many dimensions and layers it has, and which of them a device can have |
 //! | `mipmapped` | arrays of several levels, each half as long as the one before |
 //! | `external` | such arrays in memory that another program interface made |
+//! | `filled` | new arrays, of given texels or of zeros |
+//! | `region` | parts of arrays |
+//! | `texel_copy` | copies in the driver's form |
 //! | `copies` | copies between arrays, buffers and the host, as methods of the stream |
 //! | `sampling` | how textures are read |
 //! | `objects` | textures and surfaces |
@@ -20,11 +23,14 @@ pub mod compressed;
 mod copies;
 mod extents;
 mod external;
+mod filled;
 mod linear;
 mod mipmapped;
 mod objects;
+mod region;
 mod sampling;
 mod texel;
+mod texel_copy;
 pub(super) mod texture_objects;
 mod views;
 
@@ -33,8 +39,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
-pub(in crate::memory) use copies::Region;
-pub(crate) use copies::{TexelSide, check_same_extents, texel_copy};
+pub(crate) use copies::check_same_extents;
 pub use extents::{
     ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
     LevelExtents,
@@ -43,8 +48,10 @@ pub use external::ExternalArrayOptions;
 pub use linear::{LinearTexture, PitchedTexture};
 pub use mipmapped::MipmappedArray;
 pub use objects::{MipmappedTexture, Surface, Texture};
+pub(in crate::memory) use region::Region;
 pub use sampling::{AddressMode, Coordinates, Filter, LevelOptions, TextureOptions};
 pub use texel::{NormalisedTexel, Texel};
+pub(crate) use texel_copy::{TexelSide, texel_copy};
 pub use views::TexelView;
 
 use self::block::ArrayBlock;
