@@ -12,8 +12,9 @@ use crate::graph;
 use crate::memory::access::Access;
 use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
-use crate::memory::{AllocationKind, AllocationState, Memory};
+use crate::memory::{AllocationKind, AllocationState, Memory, refusal};
 use crate::order_check;
+use crate::report;
 use crate::settings;
 use crate::streams::{self, Operation, Stream};
 
@@ -231,6 +232,12 @@ driver_calls! {
 
 /// Says that memory is freed for the second time.
 fn second_free(stream: &Stream, address: usize, by: &str, place: &str) {
+    if !order_check::is_on() {
+        report::remark(&format!(
+            "cuMemFreeAsync of {address:#x} is refused: {by} has freed it already"
+        ));
+        return;
+    }
     order_check::misuse(
         format!(
             "double free: cuMemFreeAsync of {address:#x} in {}",
@@ -246,6 +253,11 @@ fn second_free(stream: &Stream, address: usize, by: &str, place: &str) {
 
 /// Says that what is freed is not the start of memory that a stream may free.
 fn foreign_free(stream: &Stream, address: usize, made_by: &str) {
+    if !order_check::is_on() {
+        let wanted = "what cuMemAllocAsync, cuMemAllocFromPoolAsync or cuMemAlloc gave";
+        refusal::tell_of_free("cuMemFreeAsync", address, wanted);
+        return;
+    }
     order_check::misuse(
         format!(
             "free of a foreign pointer: cuMemFreeAsync of {address:#x} in {}",

@@ -40,19 +40,19 @@ pub fn rows() -> Vec<Row> {
         }
         cuMemFree_v2 {
             "nothing": OK => (0);
-            "inside of an allocation": INVALID_VALUE => (w.memory + 16);
-            "twice": INVALID_VALUE => (w.freed);
+            "inside of an allocation" [says("16 bytes behind the beginning of an allocation (cuMemAlloc, 4096 bytes")]: INVALID_VALUE => (w.memory + 16);
+            "twice" [says("cuMemFree has freed it already")]: INVALID_VALUE => (w.freed);
             "managed, twice": INVALID_VALUE => (w.freed_managed);
             "inside of managed memory": INVALID_VALUE => (w.managed + 4096);
             "pooled, twice": INVALID_VALUE => (w.freed_pooled);
             "inside of pooled memory": INVALID_VALUE => (w.pooled + 16);
-            "nowhere": INVALID_VALUE => (NOWHERE);
+            "nowhere" [says("in no memory that the driver knows")]: INVALID_VALUE => (NOWHERE);
             "the last address": INVALID_VALUE => (u64::MAX);
             "pageable memory": INVALID_VALUE => (w.host_address());
-            "page-locked memory": INVALID_VALUE => (w.pinned as CUdeviceptr);
+            "page-locked memory" [says("the memory is of cuMemHostAlloc")]: INVALID_VALUE => (w.pinned as CUdeviceptr);
             "registered memory": INVALID_VALUE => (w.registered as CUdeviceptr);
             "mapped memory": INVALID_VALUE => (w.range);
-            "reserved addresses": INVALID_VALUE => (w.range + (2 << 20));
+            "reserved addresses" [says("at which nothing is mapped")]: INVALID_VALUE => (w.range + (2 << 20));
             "of a destroyed context": INVALID_VALUE => (w.orphaned);
             "no context" [bare]: INVALID_CONTEXT => (w.memory);
         }

@@ -80,19 +80,40 @@ fn of_copy(function: &'static str, copy: Copy, ends: Ends) -> Vec<Row> {
     let is_unified = matches!(function, "cuMemcpy" | "cuMemcpyAsync");
     let mut rows = Vec::new();
     type Address = fn(&World) -> CUdeviceptr;
-    let bad: [(&str, Address, usize); 10] = [
-        ("nothing", |_| 0, 16),
-        ("freed", |w| w.freed, 16),
-        ("pooled and freed", |w| w.freed_pooled, 16),
-        ("nowhere", |_| NOWHERE, 16),
-        ("one byte beyond the end", |w| w.memory, BYTES + 1),
-        ("behind the end", |w| w.memory + BYTES as u64, 1),
-        ("before the beginning", |w| w.memory - 1, 2),
-        ("all bytes that there are", |w| w.memory, usize::MAX),
-        ("reserved addresses", |w| w.range + (2 << 20), 16),
-        ("of a destroyed context", |w| w.orphaned, 16),
+    // What is wrong, and what the simulator says of it.
+    let bad: [(&str, Address, usize, &str); 10] = [
+        ("nothing", |_| 0, 16, "0x0 is null"),
+        ("freed", |w| w.freed, 16, "that cuMemFree has freed"),
+        ("pooled and freed", |w| w.freed_pooled, 16, "has freed"),
+        (
+            "nowhere",
+            |_| NOWHERE,
+            16,
+            "in no memory that the driver knows",
+        ),
+        (
+            "one byte beyond the end",
+            |w| w.memory,
+            BYTES + 1,
+            "is 4096 bytes before the end of an allocation",
+        ),
+        (
+            "behind the end",
+            |w| w.memory + BYTES as u64,
+            1,
+            "is 0 bytes behind the end of an allocation",
+        ),
+        ("before the beginning", |w| w.memory - 1, 2, "is refused"),
+        ("all bytes that there are", |w| w.memory, usize::MAX, ""),
+        (
+            "reserved addresses",
+            |w| w.range + (2 << 20),
+            16,
+            "nothing is mapped",
+        ),
+        ("of a destroyed context", |w| w.orphaned, 16, "has freed"),
     ];
-    for (case, address, bytes) in bad {
+    for (case, address, bytes, says) in bad {
         // To a unified address that the driver does not know it copies as to pageable memory.
         let is_followed = is_unified && matches!(case, "nowhere" | "reserved addresses");
         if is_followed {
@@ -100,21 +121,13 @@ fn of_copy(function: &'static str, copy: Copy, ends: Ends) -> Vec<Row> {
         }
         if ends.to_device {
             let to_bad = move |w: &World| copy(w, address(w), good(ends.from_device, w), bytes);
-            rows.push(Row::new(
-                function,
-                format!("to {case}"),
-                INVALID_VALUE,
-                to_bad,
-            ));
+            let row = Row::new(function, format!("to {case}"), INVALID_VALUE, to_bad);
+            rows.push(row.says(says));
         }
         if ends.from_device {
             let from_bad = move |w: &World| copy(w, good(ends.to_device, w), address(w), bytes);
-            rows.push(Row::new(
-                function,
-                format!("from {case}"),
-                INVALID_VALUE,
-                from_bad,
-            ));
+            let row = Row::new(function, format!("from {case}"), INVALID_VALUE, from_bad);
+            rows.push(row.says(says));
         }
     }
     if !ends.to_device {

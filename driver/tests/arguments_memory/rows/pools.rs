@@ -48,11 +48,11 @@ fn memory() -> Vec<Row> {
             "no context" [bare]: INVALID_CONTEXT => (out(), 16, w.pool, null_mut());
         }
         cuMemFreeAsync {
-            "inside of an allocation" [says("foreign pointer")]: INVALID_VALUE => (w.pooled + 16, w.stream);
-            "twice" [says("double free")]: INVALID_VALUE => (w.freed_pooled, w.stream);
-            "freed at once" [says("double free")]: INVALID_VALUE => (w.freed, w.stream);
-            "nowhere" [says("foreign pointer")]: INVALID_VALUE => (NOWHERE, w.stream);
-            "pageable memory" [says("foreign pointer")]: INVALID_VALUE => (w.host_address(), w.stream);
+            "inside of an allocation" [says("16 bytes behind the beginning")]: INVALID_VALUE => (w.pooled + 16, w.stream);
+            "twice" [says("has freed it already")]: INVALID_VALUE => (w.freed_pooled, w.stream);
+            "freed at once" [says("has freed it already")]: INVALID_VALUE => (w.freed, w.stream);
+            "nowhere" [says("in no memory that the driver knows")]: INVALID_VALUE => (NOWHERE, w.stream);
+            "pageable memory" [says("in no memory that the driver knows")]: INVALID_VALUE => (w.host_address(), w.stream);
             "page-locked memory": INVALID_VALUE => (w.pinned as CUdeviceptr, w.stream);
             "managed memory": INVALID_VALUE => (w.managed, w.stream);
             "mapped memory": INVALID_VALUE => (w.range, w.stream);
