@@ -139,7 +139,10 @@ driver_calls! {
         if p.is_null() || bytesize == 0 || Flags & !KNOWN_REGISTER_FLAGS != 0 {
             return Err(code::INVALID_VALUE);
         }
-        if (p as usize).checked_add(bytesize).is_none() {
+        let end = (p as usize).checked_add(bytesize).ok_or(code::INVALID_VALUE)?;
+        let is_of_driver = [p as usize, end - 1].iter().any(|&byte| Memory::global().contains(byte));
+        if is_of_driver && pinned_flags(p as usize).is_none() {
+            // Memory of the device.
             return Err(code::INVALID_VALUE);
         }
         let range = RegisteredRange { len: bytesize, flags: Flags, context: context.id() };

@@ -486,7 +486,10 @@ impl End {
             return Ok(end);
         }
         let address = layout.address();
-        if extent.height() > 1 && layout.row() < extent.width() {
+        let rows_overlap = extent.height() > 1 && layout.row() < extent.width();
+        let slices_overlap =
+            extent.depth() > 1 && layout.slice() < layout.row().saturating_mul(extent.height());
+        if rows_overlap || slices_overlap {
             return Err(code::INVALID_VALUE);
         }
         if address != 0 && Memory::global().allows(address, layout.span(), how) {

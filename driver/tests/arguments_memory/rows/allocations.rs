@@ -118,7 +118,7 @@ pub fn rows() -> Vec<Row> {
             "no context" [bare]: INVALID_CONTEXT => (w.host, BYTES, 0);
         }
         cuMemHostUnregister {
-            "null": INVALID_VALUE => (null_mut());
+            "null": NOT_REGISTERED => (null_mut());
             "pageable memory": NOT_REGISTERED => (w.host);
             "inside of what is registered": NOT_REGISTERED => (w.registered.wrapping_byte_add(64));
             "page-locked memory": NOT_REGISTERED => (w.pinned);

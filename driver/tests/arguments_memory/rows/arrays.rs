@@ -120,10 +120,10 @@ pub fn rows() -> Vec<Row> {
             "nothing to map" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (out(), 0, w.stream);
         }
         cuDeviceGetTexture1DLinearMaxWidth {
-            "null result": INVALID_VALUE => (null_mut(), U8, 1, 0);
-            "no such device": INVALID_DEVICE => (out(), U8, 1, NO_DEVICE);
-            "an odd format": INVALID_VALUE => (out(), CUarray_format_enum(ODD), 1, 0);
-            "three components": INVALID_VALUE => (out(), U8, 3, 0);
+            "null result" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (null_mut(), U8, 1, 0);
+            "no such device" [gpu(INVALID_DEVICE)]: NOT_SUPPORTED => (out(), U8, 1, NO_DEVICE);
+            "an odd format" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (out(), CUarray_format_enum(ODD), 1, 0);
+            "three components" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (out(), U8, 3, 0);
         }
     }
 }

@@ -58,7 +58,6 @@ pub fn rows() -> Vec<Row> {
             "odd flags": INVALID_VALUE => (out(), changed(asked(), |d| d.flags = ODD));
             "a descriptor that is not open": UNKNOWN => (out(), at(description(9999, BYTES)));
             "a negative descriptor": UNKNOWN => (out(), at(description(-1, BYTES)));
-            "more than the file" [undefined]: INVALID_VALUE => (out(), changed(asked(), |d| d.size = 2 * BYTES as u64));
             "no context" [bare]: INVALID_CONTEXT => (out(), at(asked()));
         }
         cuExternalMemoryGetMappedBuffer {
@@ -79,7 +78,7 @@ pub fn rows() -> Vec<Row> {
             "null description" [undefined]: INVALID_VALUE => (out(), memory(), null());
             "null": INVALID_HANDLE => (out(), null_mut(), at(levels(0, 1)));
             "destroyed" [undefined]: INVALID_HANDLE => (out(), destroyed(), at(levels(0, 1)));
-            "no levels" [undefined]: INVALID_HANDLE => (out(), memory(), at(levels(0, 0)));
+            "no levels" [undefined]: INVALID_VALUE => (out(), memory(), at(levels(0, 0)));
             "an offset that overflows" [undefined]: INVALID_VALUE => (out(), memory(), at(levels(u64::MAX, 1)));
             "behind the end" [undefined]: INVALID_VALUE => (out(), memory(), at(levels(BYTES as u64, 1)));
             "no width" [undefined]: INVALID_VALUE => (

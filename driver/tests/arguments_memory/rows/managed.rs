@@ -119,7 +119,6 @@ fn ranges() -> Vec<Row> {
             "null results": INVALID_VALUE => (null_mut(), one(4), one(READ_MOSTLY), 1, w.managed, ALL);
             "null sizes": INVALID_VALUE => (one(out()), null_mut(), one(READ_MOSTLY), 1, w.managed, ALL);
             "null attributes": INVALID_VALUE => (one(out()), one(4), null_mut(), 1, w.managed, ALL);
-            "no attributes": INVALID_VALUE => (one(out()), one(4), one(READ_MOSTLY), 0, w.managed, ALL);
             "a null result": INVALID_VALUE => (one(null_mut()), one(4), one(READ_MOSTLY), 1, w.managed, ALL);
             "an odd attribute": INVALID_VALUE => (one(out()), one(4), one(CUmem_range_attribute(ODD)), 1, w.managed, ALL);
             "freed": INVALID_VALUE => (one(out()), one(4), one(READ_MOSTLY), 1, w.freed_managed, BYTES);
@@ -230,9 +229,6 @@ fn attachment() -> Vec<Row> {
             );
             "a negative share": INVALID_VALUE => (
                 w.stream, WINDOW, changed(window(w), |v| v.accessPolicyWindow.hitRatio = -0.5),
-            );
-            "an odd property": INVALID_VALUE => (
-                w.stream, WINDOW, changed(window(w), |v| v.accessPolicyWindow.hitProp = CUaccessProperty_enum(ODD)),
             );
             "misses that persist": INVALID_VALUE => (
                 w.stream, WINDOW,

@@ -40,9 +40,9 @@ fn memory() -> Vec<Row> {
         }
         cuMemAllocFromPoolAsync {
             "null result": INVALID_VALUE => (null_mut(), 16, w.pool, w.stream);
-            "a null pool" [gpu(INVALID_VALUE)]: INVALID_HANDLE => (out(), 16, null_mut(), w.stream);
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (out(), 16, w.destroyed_pool, w.stream);
-            "another kind of handle" [undefined]: INVALID_HANDLE => (out(), 16, w.array.cast(), w.stream);
+            "a null pool": INVALID_VALUE => (out(), 16, null_mut(), w.stream);
+            "a destroyed pool" [undefined]: INVALID_VALUE => (out(), 16, w.destroyed_pool, w.stream);
+            "another kind of handle" [undefined]: INVALID_VALUE => (out(), 16, w.array.cast(), w.stream);
             "more than there is": OUT_OF_MEMORY => (out(), 1 << 60, w.pool, w.stream);
             "a destroyed stream" [undefined]: INVALID_HANDLE => (out(), 16, w.pool, w.destroyed_stream);
             "no context" [bare]: INVALID_CONTEXT => (out(), 16, w.pool, null_mut());
@@ -77,8 +77,8 @@ fn pools() -> Vec<Row> {
         }
         cuDeviceSetMemPool {
             "a null pool": INVALID_VALUE => (0, null_mut());
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (0, w.destroyed_pool);
-            "another kind of handle" [undefined]: INVALID_HANDLE => (0, w.stream.cast());
+            "a destroyed pool" [undefined]: INVALID_VALUE => (0, w.destroyed_pool);
+            "another kind of handle" [undefined]: INVALID_VALUE => (0, w.stream.cast());
             "no such device": INVALID_DEVICE => (NO_DEVICE, w.pool);
             "a pool of another device" [two_devices]: INVALID_VALUE => (0, w.there().pool);
         }
@@ -101,25 +101,25 @@ fn pools() -> Vec<Row> {
         }
         cuMemPoolDestroy {
             "null": INVALID_VALUE => (null_mut());
-            "twice" [undefined]: INVALID_HANDLE => (w.destroyed_pool);
-            "another kind of handle" [undefined]: INVALID_HANDLE => (w.array.cast());
+            "twice" [undefined]: INVALID_VALUE => (w.destroyed_pool);
+            "another kind of handle" [undefined]: INVALID_VALUE => (w.array.cast());
             "the device's own": INVALID_VALUE => (default_pool());
         }
         cuMemPoolTrimTo {
             "null": INVALID_VALUE => (null_mut(), 0);
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (w.destroyed_pool, 0);
+            "a destroyed pool" [undefined]: INVALID_VALUE => (w.destroyed_pool, 0);
         }
         cuMemPoolGetAttribute {
             "null": INVALID_VALUE => (null_mut(), USED, out());
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (w.destroyed_pool, USED, out());
-            "another kind of handle" [undefined]: INVALID_HANDLE => (w.stream.cast(), USED, out());
+            "a destroyed pool" [undefined]: INVALID_VALUE => (w.destroyed_pool, USED, out());
+            "another kind of handle" [undefined]: INVALID_VALUE => (w.stream.cast(), USED, out());
             "null result": INVALID_VALUE => (w.pool, USED, null_mut());
             "no attribute": INVALID_VALUE => (w.pool, CUmemPool_attribute(0), out());
             "an odd attribute": INVALID_VALUE => (w.pool, CUmemPool_attribute(ODD), out());
         }
         cuMemPoolSetAttribute {
             "null": INVALID_VALUE => (null_mut(), THRESHOLD, at(0u64).cast());
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (w.destroyed_pool, THRESHOLD, at(0u64).cast());
+            "a destroyed pool" [undefined]: INVALID_VALUE => (w.destroyed_pool, THRESHOLD, at(0u64).cast());
             "null value": INVALID_VALUE => (w.pool, THRESHOLD, null_mut());
             "no attribute": INVALID_VALUE => (w.pool, CUmemPool_attribute(0), at(0u64).cast());
             "an odd attribute": INVALID_VALUE => (w.pool, CUmemPool_attribute(ODD), at(0u64).cast());
@@ -128,7 +128,7 @@ fn pools() -> Vec<Row> {
         }
         cuMemPoolSetAccess {
             "a null pool": INVALID_VALUE => (null_mut(), at(grant(device(0))), 1);
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (w.destroyed_pool, at(grant(device(0))), 1);
+            "a destroyed pool" [undefined]: INVALID_VALUE => (w.destroyed_pool, at(grant(device(0))), 1);
             "null rights": INVALID_VALUE => (w.pool, null(), 1);
             "no such device": INVALID_DEVICE => (w.pool, at(grant(device(NO_DEVICE))), 1);
             "no location": INVALID_VALUE => (w.pool, at(grant(location(Place::CU_MEM_LOCATION_TYPE_INVALID, 0))), 1);
@@ -140,7 +140,7 @@ fn pools() -> Vec<Row> {
         cuMemPoolGetAccess {
             "null result": INVALID_VALUE => (null_mut(), w.pool, at(device(0)));
             "a null pool": INVALID_VALUE => (out(), null_mut(), at(device(0)));
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (out(), w.destroyed_pool, at(device(0)));
+            "a destroyed pool" [undefined]: INVALID_VALUE => (out(), w.destroyed_pool, at(device(0)));
             "a null location": INVALID_VALUE => (out(), w.pool, null_mut());
             "no such device": INVALID_VALUE => (out(), w.pool, at(device(NO_DEVICE)));
             "no location": INVALID_VALUE => (out(), w.pool, at(location(Place::CU_MEM_LOCATION_TYPE_INVALID, 0)));
@@ -153,7 +153,7 @@ fn sharing() -> Vec<Row> {
         cuMemPoolExportToShareableHandle {
             "null result": INVALID_VALUE => (null_mut(), w.shareable_pool, DESCRIPTOR, 0);
             "a null pool": INVALID_VALUE => (out(), null_mut(), DESCRIPTOR, 0);
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (out(), w.destroyed_pool, DESCRIPTOR, 0);
+            "a destroyed pool" [undefined]: INVALID_VALUE => (out(), w.destroyed_pool, DESCRIPTOR, 0);
             "a pool that is not for it": INVALID_VALUE => (out(), w.pool, DESCRIPTOR, 0);
             "no type": INVALID_VALUE => (out(), w.shareable_pool, NONE, 0);
             "an odd type": INVALID_VALUE => (out(), w.shareable_pool, CUmemAllocationHandleType_enum(ODD), 0);
@@ -161,7 +161,7 @@ fn sharing() -> Vec<Row> {
         }
         cuMemPoolImportFromShareableHandle {
             "null result": INVALID_VALUE => (null_mut(), null_mut(), DESCRIPTOR, 0);
-            "a descriptor that is not open": INVALID_VALUE => (out(), 9999usize as *mut c_void, DESCRIPTOR, 0);
+            "a descriptor that is not open": UNKNOWN => (out(), 9999usize as *mut c_void, DESCRIPTOR, 0);
             "a negative descriptor": UNKNOWN => (out(), -1isize as *mut c_void, DESCRIPTOR, 0);
             "no type": INVALID_VALUE => (out(), 9999usize as *mut c_void, NONE, 0);
             "a flag": INVALID_VALUE => (out(), 9999usize as *mut c_void, DESCRIPTOR, 1);
@@ -179,7 +179,7 @@ fn sharing() -> Vec<Row> {
             "null result": INVALID_VALUE => (null_mut(), w.shareable_pool, out());
             "null data": INVALID_VALUE => (out(), w.shareable_pool, null_mut());
             "a null pool": INVALID_VALUE => (out(), null_mut(), out());
-            "a destroyed pool" [undefined]: INVALID_HANDLE => (out(), w.destroyed_pool, out());
+            "a destroyed pool" [undefined]: INVALID_VALUE => (out(), w.destroyed_pool, out());
             "a pool that is not imported": INVALID_VALUE => (out(), w.shareable_pool, out());
         }
     }

@@ -96,7 +96,7 @@ fn memory() -> Vec<Row> {
         }
         cuMemImportFromShareableHandle {
             "null result": INVALID_VALUE => (null_mut(), 9999usize as *mut c_void, DESCRIPTOR);
-            "a descriptor that is not open": INVALID_DEVICE => (out(), 9999usize as *mut c_void, DESCRIPTOR);
+            "a descriptor that is not open": UNKNOWN => (out(), 9999usize as *mut c_void, DESCRIPTOR);
             "a negative descriptor": UNKNOWN => (out(), -1isize as *mut c_void, DESCRIPTOR);
             "no type": INVALID_VALUE => (out(), 9999usize as *mut c_void, Handles::CU_MEM_HANDLE_TYPE_NONE);
             "no context" [bare]: INVALID_CONTEXT => (out(), 9999usize as *mut c_void, DESCRIPTOR);
@@ -136,8 +136,8 @@ fn mappings() -> Vec<Row> {
             "where something is mapped": INVALID_VALUE => (w.range, PIECE, 0, w.physical, 0);
             "nothing": INVALID_VALUE => (w.range + PIECE as u64, PIECE, 0, NO_HANDLE, 0);
             "released memory" [undefined]: INVALID_VALUE => (w.range + PIECE as u64, PIECE, 0, w.released_physical, 0);
-            "more than the memory": INVALID_VALUE => (w.range + PIECE as u64, 2 * PIECE, 0, w.physical, 0);
-            "more than is reserved": INVALID_VALUE => (w.range + 2 * PIECE as u64, 2 * PIECE, 0, w.physical, 0);
+            "more than the memory": NOT_SUPPORTED => (w.range + PIECE as u64, 2 * PIECE, 0, w.physical, 0);
+            "more than is reserved": NOT_SUPPORTED => (w.range + 2 * PIECE as u64, 2 * PIECE, 0, w.physical, 0);
             "no bytes": INVALID_VALUE => (w.range + PIECE as u64, 0, 0, w.physical, 0);
             "a misaligned address": INVALID_VALUE => (w.range + PIECE as u64 + 4096, PIECE, 0, w.physical, 0);
             "an offset": NOT_SUPPORTED => (w.range + PIECE as u64, PIECE, PIECE, w.physical, 0);
