@@ -50,13 +50,16 @@ fn deep(w: &World) -> CUDA_MEMCPY3D {
     }
 }
 
+/// A copy that is described by a structure.
+type Copy<T> = fn(&World, *const T) -> CUresult;
+
 pub fn rows() -> Vec<Row> {
-    let flat_copies: [(&str, fn(&World, *const CUDA_MEMCPY2D) -> CUresult); 3] = [
+    let flat_copies: [(&str, Copy<CUDA_MEMCPY2D>); 3] = [
         named!(cuMemcpy2D_v2, |_w, copy| (copy)),
         named!(cuMemcpy2DUnaligned_v2, |_w, copy| (copy)),
         named!(cuMemcpy2DAsync_v2, |w, copy| (copy, w.stream)),
     ];
-    let deep_copies: [(&str, fn(&World, *const CUDA_MEMCPY3D) -> CUresult); 2] = [
+    let deep_copies: [(&str, Copy<CUDA_MEMCPY3D>); 2] = [
         named!(cuMemcpy3D_v2, |_w, copy| (copy)),
         named!(cuMemcpy3DAsync_v2, |w, copy| (copy, w.stream)),
     ];
