@@ -32,7 +32,8 @@ driver_calls! {
     Ready fn cuIpcCloseMemHandle(dptr: CUdeviceptr) {
         let context = current()?;
         if interprocess::close(dptr as usize)? {
-            context.free(dptr as usize, |kind| kind == AllocationKind::Opened, "cuIpcCloseMemHandle")?;
+            let what = "memory of cuIpcOpenMemHandle";
+            context.free(dptr as usize, |kind| kind == AllocationKind::Opened, what, "cuIpcCloseMemHandle")?;
         }
     }
 

@@ -117,7 +117,10 @@ unsafe fn range_attribute(
 ) -> Result {
     current()?;
     let range = ManagedRange::of(address, bytes)?;
-    if data.is_null() || size == 0 || !size.is_multiple_of(4) {
+    // All but the list of devices are one integer.
+    let is_list = attribute == CUmem_range_attribute::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+    let fits = size == 4 || (is_list && size > 0 && size.is_multiple_of(4));
+    if data.is_null() || !fits {
         return Err(code::INVALID_VALUE);
     }
     let answer = range.attribute(attribute, size / 4)?;

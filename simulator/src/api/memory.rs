@@ -79,7 +79,7 @@ driver_calls! {
         };
         let bytes = Memory::global().find(dptr as usize).map_or(0, |info| info.len);
         order_check::owner_frees("cuMemFree", "the host's call", dptr as usize);
-        context.free(dptr as usize, wanted, "cuMemFree")?;
+        context.free(dptr as usize, wanted, "device and managed memory, but no mappings", "cuMemFree")?;
         order_check::freed_on_host(&context, "cuMemFree", dptr as usize, bytes);
     }
 
@@ -117,7 +117,8 @@ driver_calls! {
         if p.is_null() {
             return Ok(());
         }
-        context.free(p as usize, |kind| matches!(kind, AllocationKind::Pinned(_)), "cuMemFreeHost")?;
+        let wanted = |kind| matches!(kind, AllocationKind::Pinned(_));
+        context.free(p as usize, wanted, "page-locked memory that the driver has allocated", "cuMemFreeHost")?;
     }
 
     Ready fn cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, Flags: c_uint) {
@@ -138,7 +139,10 @@ driver_calls! {
         if p.is_null() || bytesize == 0 || Flags & !KNOWN_REGISTER_FLAGS != 0 {
             return Err(code::INVALID_VALUE);
         }
-        if (p as usize).checked_add(bytesize).is_none() {
+        let end = (p as usize).checked_add(bytesize).ok_or(code::INVALID_VALUE)?;
+        let is_of_driver = [p as usize, end - 1].iter().any(|&byte| Memory::global().contains(byte));
+        if is_of_driver && pinned_flags(p as usize).is_none() {
+            // Memory of the device.
             return Err(code::INVALID_VALUE);
         }
         let range = RegisteredRange { len: bytesize, flags: Flags, context: context.id() };

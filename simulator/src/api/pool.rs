@@ -12,8 +12,9 @@ use crate::graph;
 use crate::memory::access::Access;
 use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
-use crate::memory::{AllocationKind, AllocationState, Memory};
+use crate::memory::{AllocationKind, AllocationState, Memory, refusal};
 use crate::order_check;
+use crate::report;
 use crate::settings;
 use crate::streams::{self, Operation, Stream};
 
@@ -28,7 +29,7 @@ driver_calls! {
 
     Ready fn cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, hStream: CUstream) {
         let stream = streams::find(hStream)?;
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         put(dptr, allocate(&stream, &pool, bytesize, dptr.is_null())? as CUdeviceptr)?;
     }
 
@@ -88,7 +89,7 @@ driver_calls! {
     }
 
     Ready fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) {
-        pool::set_current(index(dev)?, POOLS.get(pool)?)?;
+        pool::set_current(index(dev)?, pool::of_handle(pool)?)?;
     }
 
     Ready fn cuMemPoolCreate(pool: *mut CUmemoryPool, poolProps: *const CUmemPoolProps) {
@@ -101,11 +102,11 @@ driver_calls! {
         let kind = match properties.handleTypes {
             CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE => PoolKind::Private,
             CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => PoolKind::Shareable,
-            CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_WIN32 => return Err(code::INVALID_VALUE),
-            _ => return Err(code::NOT_SUPPORTED),
+            CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC => return Err(code::NOT_SUPPORTED),
+            _ => return Err(code::INVALID_VALUE),
         };
         if !on_device {
-            return Err(code::NOT_SUPPORTED);
+            return Err(refusal_of(properties.location.type_));
         }
         let device = index(properties.location.__bindgen_anon_1.id)?;
         pool::default_of(device)?;
@@ -118,7 +119,7 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) {
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         pool.refuse_imported()?;
         pool.trim(minBytesToKeep);
     }
@@ -126,7 +127,7 @@ driver_calls! {
     Ready fn cuMemPoolExportToShareableHandle(
         handle_out: *mut c_void, pool: CUmemoryPool, handleType: CUmemAllocationHandleType, flags: c_ulonglong,
     ) {
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         if handle_out.is_null() || flags != 0 || !is_descriptor(handleType) {
             return Err(code::INVALID_VALUE);
         }
@@ -157,7 +158,7 @@ driver_calls! {
     Ready fn cuMemPoolImportPointer(
         ptr_out: *mut CUdeviceptr, pool: CUmemoryPool, shareData: *mut CUmemPoolPtrExportData,
     ) {
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         let data = parameters(shareData)?;
         if ptr_out.is_null() {
             return Err(code::INVALID_VALUE);
@@ -166,7 +167,7 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void) {
-        let answer = POOLS.get(pool)?.attribute(attr)?;
+        let answer = pool::of_handle(pool)?.attribute(attr)?;
         if pool::is_int(attr) {
             put(value.cast::<c_int>(), answer as c_int)?;
         } else {
@@ -175,7 +176,7 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void) {
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         if value.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -184,7 +185,7 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize) {
-        let pool = POOLS.get(pool)?;
+        let pool = pool::of_handle(pool)?;
         if map.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -192,8 +193,10 @@ driver_calls! {
         for i in 0..count {
             let wish = &*map.add(i);
             // As measured: a device's access is for both or none.
-            let is_for_reads = wish.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
-            if wish.location.type_ != DEVICE || is_for_reads {
+            if wish.location.type_ != DEVICE {
+                return Err(refusal_of(wish.location.type_));
+            }
+            if wish.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ {
                 return Err(code::NOT_SUPPORTED);
             }
             let device = index(wish.location.__bindgen_anon_1.id)?;
@@ -214,7 +217,7 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, memPool: CUmemoryPool, location: *mut CUmemLocation) {
-        let pool = POOLS.get(memPool)?;
+        let pool = pool::of_handle(memPool)?;
         let location = parameters(location)?;
         let access = match location.type_ {
             DEVICE => {
@@ -229,8 +232,24 @@ driver_calls! {
     }
 }
 
+/// The answer to a location that is no device: pools on the host are not there.
+fn refusal_of(location: CUmemLocationType) -> CUresult {
+    match location {
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => code::NOT_SUPPORTED,
+        _ => code::INVALID_VALUE,
+    }
+}
+
 /// Says that memory is freed for the second time.
 fn second_free(stream: &Stream, address: usize, by: &str, place: &str) {
+    if !order_check::is_on() {
+        report::remark(&format!(
+            "cuMemFreeAsync of {address:#x} is refused: {by} has freed it already"
+        ));
+        return;
+    }
     order_check::misuse(
         format!(
             "double free: cuMemFreeAsync of {address:#x} in {}",
@@ -246,6 +265,11 @@ fn second_free(stream: &Stream, address: usize, by: &str, place: &str) {
 
 /// Says that what is freed is not the start of memory that a stream may free.
 fn foreign_free(stream: &Stream, address: usize, made_by: &str) {
+    if !order_check::is_on() {
+        let wanted = "what cuMemAllocAsync, cuMemAllocFromPoolAsync or cuMemAlloc gave";
+        refusal::tell_of_free("cuMemFreeAsync", address, wanted);
+        return;
+    }
     order_check::misuse(
         format!(
             "free of a foreign pointer: cuMemFreeAsync of {address:#x} in {}",

@@ -19,7 +19,11 @@ driver_calls! {
     Ready fn cuMemGetAllocationGranularity(
         granularity: *mut usize, prop: *const CUmemAllocationProp, option: CUmemAllocationGranularity_flags,
     ) {
-        parameters(prop)?;
+        let properties = parameters(prop)?;
+        if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+            return Err(code::INVALID_VALUE);
+        }
+        location_of(&properties.location)?;
         let known = [
             CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM,
             CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
@@ -163,15 +167,12 @@ pub(super) fn location_of(location: &CUmemLocation) -> Result<MemoryLocation> {
 fn asked(wish: &CUmemAllocationProp) -> Result<PhysicalProperties> {
     let flags = &wish.allocFlags;
     let handle_types = HandleTypes(wish.requestedHandleTypes.0);
-    let windows = HandleTypes(
-        CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_WIN32.0
-            | CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_WIN32_KMT.0,
-    );
     let fabric = HandleTypes(CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC.0);
+    let descriptor = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     if wish.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || flags.compressionType > GENERIC_COMPRESSION
         || flags.reserved.iter().any(|&byte| byte != 0)
-        || handle_types.0 & windows.0 != 0
+        || handle_types.0 & !(descriptor.0 | fabric.0) != 0
     {
         return Err(code::INVALID_VALUE);
     }

@@ -10,7 +10,7 @@ use super::loads::Loads;
 use super::output::PrintBuffer;
 use super::quiet;
 use crate::error::{Result, code};
-use crate::memory::{self, AllocationKind, AllocationState, Memory};
+use crate::memory::{self, AllocationKind, AllocationState, Memory, refusal};
 use crate::registry::{ContextBound, ContextObjects, Registry};
 use crate::report;
 use crate::sync::lock;
@@ -248,17 +248,22 @@ impl Context {
         memory::allocate(self.id(), self.device, bytes, kind, by)
     }
 
-    /// Frees the allocation at `base` if its kind is `wanted`. A plain free waits for the device, which is all work of its contexts.
+    /// Frees the allocation at `base` if its kind is `wanted`, in words `what`. A plain free waits for the device, which is all work of its
+    /// contexts.
     pub(crate) fn free(
         &self,
         base: usize,
         wanted: impl Fn(AllocationKind) -> bool,
+        what: &str,
         by: &'static str,
     ) -> Result {
-        let (info, detail) = Memory::global().detail(base).ok_or(code::INVALID_VALUE)?;
-        if info.base != base || !wanted(detail.kind) || info.state == AllocationState::Freed {
+        let found = Memory::global().detail(base).filter(|(info, detail)| {
+            info.base == base && wanted(detail.kind) && info.state != AllocationState::Freed
+        });
+        let Some((_, detail)) = found else {
+            refusal::tell_of_free(by, base, what);
             return Err(code::INVALID_VALUE);
-        }
+        };
         if !matches!(detail.kind, AllocationKind::Pool(_)) {
             self.wait_for_device();
         }

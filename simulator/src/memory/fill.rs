@@ -4,6 +4,7 @@ use super::allocation::{AllocationKind, Use};
 use super::extent::{Extent, Layout, product};
 use super::guest::{self, FillValue};
 use super::pointer::PointerInfo;
+use super::refusal;
 use super::space::Memory;
 use super::transfer::WORD;
 use crate::check::stream_order::Class;
@@ -42,6 +43,14 @@ impl Fill {
         let extent = Extent::new(row, self.height, 1)?;
         let layout = Layout::new(self.address, [0; 3], [self.pitch, 0], &extent)?;
         if !extent.is_empty() && !Memory::global().allows(self.address, layout.span(), Use::Write) {
+            let what = format!("a memset of {} bytes", extent.bytes());
+            refusal::tell(
+                &what,
+                "its destination",
+                self.address,
+                layout.span(),
+                Use::Write,
+            );
             return Err(code::INVALID_VALUE);
         }
         Ok(CheckedFill {

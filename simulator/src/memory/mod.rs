@@ -17,6 +17,7 @@
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
 //! | `array` | memory of texels, which copies, textures and surfaces reach by a handle |
 //! | `texture` | texture and surface objects |
+//! | `refusal` | why a call is refused memory, in words |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file`, `shared_page` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
@@ -53,6 +54,7 @@ pub(crate) mod peers;
 mod pointer;
 pub(crate) mod pool;
 mod process;
+pub(crate) mod refusal;
 mod shared_file;
 pub(crate) mod shared_page;
 mod slots;

@@ -46,7 +46,7 @@ impl Memory {
     }
 
     /// Whether an address lies in the arena.
-    pub(super) fn contains(&self, address: usize) -> bool {
+    pub(crate) fn contains(&self, address: usize) -> bool {
         self.arena.contains(address)
     }
 

@@ -11,6 +11,7 @@ use super::extent::{Extent, Layout, product};
 use super::graph_memory::StreamIdentity;
 use super::guest::{self, Source};
 use super::hold::Hold;
+use super::refusal;
 use super::space::Memory;
 use crate::check::stream_order::Class;
 use crate::error::{Result, code};
@@ -485,20 +486,29 @@ impl End {
             return Ok(end);
         }
         let address = layout.address();
-        if (extent.height() > 1 && layout.row() < extent.width()) || address == 0 {
+        let rows_overlap = extent.height() > 1 && layout.row() < extent.width();
+        let slices_overlap =
+            extent.depth() > 1 && layout.slice() < layout.row().saturating_mul(extent.height());
+        if rows_overlap || slices_overlap {
             return Err(code::INVALID_VALUE);
         }
-        let live = Memory::global().allows(address, layout.span(), how);
-        match side.kind {
-            CUmemorytype::CU_MEMORYTYPE_DEVICE if !live => return Err(code::INVALID_VALUE),
-            CUmemorytype::CU_MEMORYTYPE_DEVICE => {}
-            // An address in the arena that is no live allocation cannot be the program's own memory.
-            _ if !live && Memory::global().contains(address) => {
-                return Err(code::INVALID_VALUE);
-            }
-            _ if !live => end.memory = EndMemory::Pageable,
-            _ => {}
+        if address != 0 && Memory::global().allows(address, layout.span(), how) {
+            return Ok(end);
         }
+        // An address in the arena that is no live allocation cannot be the program's own memory.
+        let is_of_driver = side.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE
+            || address == 0
+            || Memory::global().contains(address);
+        if is_of_driver {
+            let what = format!("a copy of {} bytes", extent.bytes());
+            let name = match how {
+                Use::Read => "its source",
+                Use::Write => "its destination",
+            };
+            refusal::tell(&what, name, address, layout.span(), how);
+            return Err(code::INVALID_VALUE);
+        }
+        end.memory = EndMemory::Pageable;
         Ok(end)
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn set_current(device: usize, pool: Arc<Pool>) -> Result {
 
 /// Destroys a pool; where it was current, the default one is again. What is allocated from it stays until it is freed.
 pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
-    let pool = POOLS.get(handle)?;
+    let pool = of_handle(handle)?;
     if pool.is_default {
         return Err(code::INVALID_VALUE);
     }
@@ -91,6 +91,15 @@ pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
     }
     pool.destroy();
     Ok(())
+}
+
+/// The pool of a handle.
+///
+/// # Errors
+///
+/// Invalid value if there is none, or it has been destroyed.
+pub(crate) fn of_handle(handle: CUmemoryPool) -> Result<Arc<Pool>> {
+    POOLS.get(handle).map_err(|_| code::INVALID_VALUE)
 }
 
 /// The pool of an identity, unless it has been destroyed.
