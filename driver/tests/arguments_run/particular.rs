@@ -1,0 +1,1 @@
+//! Wrong arguments of several parameters together, and of fields of structures.

@@ -1,0 +1,249 @@
+//! Runs every call with right arguments and with each wrong one, in processes of their own: a row that ends its process costs no other.
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::answers;
+use crate::calls;
+use crate::common::*;
+use crate::health::{State, problem};
+use crate::signatures;
+use crate::table::{Call, Change};
+use crate::world::World;
+use crate::wrong::{self, Kind};
+use warpsmith_testkit::process::{calling_test, output};
+
+/// The row that a child begins with.
+const FROM: &str = "WARPSMITH_ARGUMENTS_FROM";
+
+/// Longer than any call takes, the time for a driver's start included.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A call with at most one argument wrong.
+#[derive(Clone, Copy)]
+pub struct Row {
+    pub call: &'static Call,
+    pub wrong: Option<(usize, Kind)>,
+}
+
+impl Row {
+    fn parameter(&self) -> Option<(&'static str, &'static str)> {
+        let (place, _) = self.wrong?;
+        Some(signatures::of(self.call.name).parameters[place])
+    }
+
+    fn name(&self) -> String {
+        match (self.parameter(), self.wrong) {
+            (Some((parameter, _)), Some((_, kind))) => {
+                format!("{} {parameter} {kind:?}", self.call.name)
+            }
+            _ => format!("{} - Right", self.call.name),
+        }
+    }
+
+    fn expected(&self) -> u32 {
+        match (self.parameter(), self.wrong) {
+            (Some((parameter, of)), Some((_, kind))) => {
+                answers::expected(self.call, parameter, of, kind)
+            }
+            _ => self.call.answer,
+        }
+    }
+
+    fn is_for(&self, backend: Backend) -> bool {
+        let name = self.call.name;
+        backend == Backend::Simulator
+            || !(name.contains("ExternalSemaphore")
+                || self.wrong.is_some_and(|(_, kind)| kind.is_for_simulator_alone())
+                || answers::ends_a_real_process(&self.name()))
+    }
+}
+
+/// All rows.
+pub fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for call in calls::all() {
+        rows.push(Row { call, wrong: None });
+        for (place, (parameter, of)) in signatures::of(call.name).parameters.iter().enumerate() {
+            let kinds = wrong::kinds(parameter, of).iter();
+            rows.extend(kinds.map(|&kind| Row {
+                call,
+                wrong: Some((place, kind)),
+            }));
+        }
+    }
+    rows
+}
+
+/// What became of a row.
+#[derive(Clone, PartialEq, Debug)]
+enum Outcome {
+    /// Not asked of this driver.
+    Skipped,
+    Answer(u32, String),
+    /// The process ended.
+    Ended,
+}
+
+/// Executes a row.
+fn perform(row: &Row, w: &World) -> Option<(u32, String)> {
+    let change = match row.wrong {
+        None => Change::none(),
+        Some((place, kind)) => {
+            let (parameter, of) = row.parameter().expect("it is wrong");
+            Change::of(place, wrong::bits(kind, of, parameter, row.call.name, w)?)
+        }
+    };
+    let before = State::of(w);
+    let answer = (row.call.perform)(w, &change).0;
+    w.tidy();
+    let mut remark = problem(w).unwrap_or_default();
+    let after = State::of(w);
+    if remark.is_empty()
+        && answer != 0
+        && after != before
+        && warpsmith_driver::backend() == Some(Backend::Simulator)
+    {
+        remark = format!("{before:?} became {after:?}");
+    }
+    Some((answer, remark))
+}
+
+/// A child: executes rows from one on and writes what became of them, each before the next begins.
+fn execute(from: usize) {
+    let backend = choose_driver();
+    ok!(cuInit(0));
+    let since = std::sync::Arc::new(Mutex::new(Instant::now()));
+    let watched = std::sync::Arc::clone(&since);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            if watched.lock().expect("nobody panics with it").elapsed() > PATIENCE {
+                // The parent finds the row that does not end.
+                std::process::exit(3);
+            }
+        }
+    });
+    let mut world = None;
+    for (index, row) in rows().iter().enumerate().skip(from) {
+        if !row.is_for(backend) {
+            continue;
+        }
+        *since.lock().expect("nobody panics with it") = Instant::now();
+        say(&format!("begin {index}"));
+        let w = world.get_or_insert_with(World::new);
+        match perform(row, w) {
+            None => say(&format!("skip {index}")),
+            Some((answer, remark)) => {
+                say(&format!("answer {index} {answer} {remark}"));
+                if !remark.is_empty() {
+                    world = None;
+                }
+            }
+        }
+    }
+}
+
+/// A line that is out before anything else happens.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{line}").expect("the parent reads");
+    out.flush().expect("the parent reads");
+}
+
+/// Runs all rows in children; what became of each.
+fn outcomes(rows: &[Row]) -> (Vec<Outcome>, String) {
+    let mut outcomes = vec![Outcome::Skipped; rows.len()];
+    let (mut from, mut errors) = (0, String::new());
+    while from < rows.len() {
+        let mut command = Command::new(std::env::current_exe().expect("a test knows its program"));
+        command
+            .args([&calling_test(), "--exact", "--nocapture", "--test-threads=1"])
+            .env(FROM, from.to_string())
+            .env("WARPSMITH_SIMULATOR_DEVICES", "2");
+        let output = output(&mut command, Duration::from_secs(540));
+        let mut begun = None;
+        for line in output.stdout.lines() {
+            let mut words = line.splitn(4, ' ');
+            let (word, index) = (words.next(), words.next());
+            let Some(index) = index.and_then(|index| index.parse::<usize>().ok()) else {
+                continue;
+            };
+            match word {
+                Some("begin") => begun = Some(index),
+                Some("answer") => {
+                    let answer = words.next().and_then(|word| word.parse().ok());
+                    let remark = words.next().unwrap_or_default().to_owned();
+                    outcomes[index] = Outcome::Answer(answer.expect("a code"), remark);
+                    begun = None;
+                }
+                Some("skip") => begun = None,
+                _ => {}
+            }
+        }
+        if output.status.success() {
+            break;
+        }
+        errors += &output.stderr;
+        let index = begun.unwrap_or_else(|| panic!("a child ended between rows: {output}"));
+        outcomes[index] = Outcome::Ended;
+        from = index + 1;
+    }
+    (outcomes, errors)
+}
+
+// covers: DRV-09
+#[test]
+fn each_wrong_argument_gives_the_named_error() {
+    if let Ok(from) = std::env::var(FROM) {
+        execute(from.parse().expect("a row"));
+        return;
+    }
+    let rows = rows();
+    let (outcomes, errors) = outcomes(&rows);
+    let on_gpu = std::env::var("WARPSMITH_DEVICE").is_ok_and(|device| device == "cuda");
+    let mut differences = Vec::new();
+    for (row, outcome) in rows.iter().zip(&outcomes) {
+        let (name, expected) = (row.name(), row.expected());
+        if on_gpu && *outcome != Outcome::Skipped {
+            println!("ROW {name}: {outcome:?}");
+        }
+        let is_right = match outcome {
+            Outcome::Skipped => true,
+            Outcome::Answer(answer, remark) => *answer == expected && remark.is_empty(),
+            Outcome::Ended => false,
+        };
+        if !is_right {
+            differences.push(format!("{name}: {expected} is right, but: {outcome:?}"));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} of {} rows:\n{}\n{errors}",
+        differences.len(),
+        rows.len(),
+        differences.join("\n")
+    );
+}
+
+#[test]
+fn each_function_has_a_call_and_each_parameter_a_wrong_argument() {
+    let mut missing = Vec::new();
+    for signature in signatures::all() {
+        let name = signature.name;
+        if signatures::is_of_memory(name) {
+            continue;
+        }
+        if calls::all().all(|call| call.name != name) {
+            missing.push(format!("{name} has no call"));
+        }
+        for (parameter, of) in signature.parameters {
+            if wrong::kinds(parameter, of).is_empty() && !wrong::has_no_wrong(parameter, of) {
+                missing.push(format!("{name}: nothing is wrong with {parameter}: {of}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
