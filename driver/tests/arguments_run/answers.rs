@@ -12,6 +12,16 @@ const INVALID_HANDLE: u32 = 400;
 /// function's name that ends with `*` stands for all that begin so.
 const PARTICULAR: &[(&str, &str, Kind, u32)] = &[];
 
+/// What the simulator does not have, whatever the arguments.
+const MISSING: &[&str] = &[
+    "cuCtxGetExecAffinity",
+    "cuCtxRecordEvent",
+    "cuCtxWaitEvent",
+    "cuDeviceGetExecAffinitySupport",
+    "cuDeviceGetProperties",
+    "cuLaunchCooperativeKernelMultiDevice",
+];
+
 /// Rows in which a real driver follows an argument without a look at it.
 const ENDS_A_REAL_PROCESS: &[&str] = &[];
 
@@ -43,7 +53,11 @@ fn usual(of: &str, kind: Kind, right: u32) -> u32 {
         ("CUgraph" | "CUgraphNode" | "CUgraphExec", Kind::Null) => INVALID_VALUE,
         ("CUdeviceptr", _) => INVALID_VALUE,
         ("CUdevice", _) => INVALID_DEVICE,
-        (pointer, Kind::Null) if pointer.starts_with('*') || pointer == "CUhostFn" || pointer == "CUstreamCallback" => {
+        (pointer, Kind::Null)
+            if pointer.starts_with('*')
+                || pointer == "CUhostFn"
+                || pointer == "CUstreamCallback" =>
+        {
             INVALID_VALUE
         }
         (_, Kind::Null | Kind::Ended | Kind::Alien) => INVALID_HANDLE,

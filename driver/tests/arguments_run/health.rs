@@ -7,9 +7,8 @@ use crate::world::World;
 #[derive(PartialEq, Debug)]
 pub struct State {
     memory: usize,
-    nodes: usize,
-    edges: usize,
-    objects_in_clone: usize,
+    /// How many nodes and edges graphs have.
+    pub sizes: [usize; 5],
 }
 
 impl State {
@@ -25,9 +24,13 @@ impl State {
         ok!(cuGraphGetEdges(w.graph, null_mut(), null_mut(), &mut edges));
         Self {
             memory: free,
-            nodes: nodes(w.graph),
-            edges,
-            objects_in_clone: nodes(w.clone),
+            sizes: [
+                nodes(w.graph),
+                edges,
+                nodes(w.small),
+                nodes(w.clone),
+                nodes(w.shared.graph),
+            ],
         }
     }
 }
@@ -73,5 +76,10 @@ pub fn problem(w: &World) -> Option<String> {
     works!(cuGraphLaunch(w.exec, w.own.stream));
     works!(cuStreamSynchronize(w.own.stream));
     works!(cuStreamQuery(w.other.stream));
+    works!(cuEventQuery(w.other.event));
+    if let Some(far) = &w.far {
+        works!(cuStreamQuery(far.stream));
+        works!(cuEventQuery(far.event));
+    }
     None
 }

@@ -308,6 +308,11 @@ impl World {
             // SAFETY: the call may have destroyed the stream on the simulator, which finds that out; on a GPU, see `table`.
             let _ = unsafe { cuStreamDestroy_v2(stream) };
         }
+        let foreign = [Some(&self.other), self.far.as_ref()];
+        for objects in foreign.into_iter().flatten() {
+            // SAFETY: what the capture made, if there is one, is nobody's; a stream that is gone is found by `problem`.
+            let _ = unsafe { cuStreamEndCapture(objects.stream, out()) };
+        }
         ok!(cuCtxSetCurrent(self.own.context));
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
         ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
@@ -353,12 +358,7 @@ fn nodes(graph: CUgraph, own: &Objects, child: CUgraph) -> Nodes {
             1,
             own.event
         )),
-        wait: get!(cuGraphAddEventWaitNode(
-            graph,
-            after.as_ptr(),
-            1,
-            own.event
-        )),
+        wait: get!(cuGraphAddEventWaitNode(graph, after.as_ptr(), 1, own.event)),
         child: get!(cuGraphAddChildGraphNode(graph, after.as_ptr(), 1, child)),
         batch: get!(cuGraphAddBatchMemOpNode(
             graph,
@@ -422,9 +422,7 @@ pub fn batch_parameters(own: &Objects) -> *const CUDA_BATCH_MEM_OP_NODE_PARAMS {
     })
 }
 
-pub fn signal_parameters(
-    semaphore: CUexternalSemaphore,
-) -> *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+pub fn signal_parameters(semaphore: CUexternalSemaphore) -> *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
     given(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
         extSemArray: slot(semaphore),
         paramsArray: given(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS::default()),

@@ -55,11 +55,15 @@ pub fn kinds(parameter: &str, kind: &str) -> &'static [Kind] {
     use Kind::*;
     match kind {
         "CUstream" => &[Ended, Alien, OtherContext, OtherDevice],
-        "CUevent" | "CUmodule" | "CUfunction" => {
-            &[Null, Ended, Alien, OtherContext, OtherDevice]
-        }
-        "CUcontext" | "CUlibrary" | "CUkernel" | "CUlinkState" | "CUuserObject"
-        | "CUexternalSemaphore" | "CUgraph" | "CUgraphExec" => &[Null, Ended, Alien],
+        "CUevent" | "CUmodule" | "CUfunction" => &[Null, Ended, Alien, OtherContext, OtherDevice],
+        "CUcontext"
+        | "CUlibrary"
+        | "CUkernel"
+        | "CUlinkState"
+        | "CUuserObject"
+        | "CUexternalSemaphore"
+        | "CUgraph"
+        | "CUgraphExec" => &[Null, Ended, Alien],
         "CUgraphNode" => &[Null, Ended, Alien, OtherGraph, OtherType],
         "CUdeviceptr" => &[Null, Ended, Misaligned],
         "CUdevice" => &[Negative, TooLarge],

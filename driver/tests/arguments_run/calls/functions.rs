@@ -17,7 +17,8 @@ fn configuration(w: &World) -> *const CUlaunchConfig {
     });
     // SAFETY: the attribute was just made, and nobody else has it.
     unsafe {
-        (*attribute).value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x: 1, y: 1, z: 1 };
+        (*attribute).value.clusterDim =
+            CUlaunchAttributeValue_union__bindgen_ty_1 { x: 1, y: 1, z: 1 };
     }
     given(CUlaunchConfig {
         gridDimX: 1,

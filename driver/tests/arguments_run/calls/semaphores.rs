@@ -11,7 +11,12 @@ fn before(w: &World) -> *const CUgraphNode {
 /// A semaphore for one call, which is signalled.
 fn signalled(w: &World) -> *const CUexternalSemaphore {
     let semaphore = slot(semaphore());
-    ok!(cuSignalExternalSemaphoresAsync(semaphore, signal(), 1, w.own.stream));
+    ok!(cuSignalExternalSemaphoresAsync(
+        semaphore,
+        signal(),
+        1,
+        w.own.stream
+    ));
     semaphore
 }
 

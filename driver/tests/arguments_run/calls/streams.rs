@@ -26,7 +26,12 @@ fn captured(w: &World, stream: CUstream) -> CUgraphNode {
         0,
     );
     ok!(cuStreamGetCaptureInfo_v2(
-        stream, &mut status, &mut id, &mut graph, &mut nodes, &mut count
+        stream,
+        &mut status,
+        &mut id,
+        &mut graph,
+        &mut nodes,
+        &mut count
     ));
     assert!(count > 0);
     // SAFETY: the driver has lent a list of `count` nodes.
