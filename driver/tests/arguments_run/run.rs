@@ -11,7 +11,7 @@ use crate::common::*;
 use crate::health::{State, problem};
 use crate::signatures;
 use crate::table::{Call, Change};
-use crate::world::World;
+use crate::world::{World, enter_ended_context, leave_context};
 use crate::wrong::{self, Kind};
 use warpsmith_testkit::process::{calling_test, output};
 
@@ -24,58 +24,66 @@ const ILL: i32 = 4;
 /// Longer than any call takes, the time for a driver's start included.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A call with at most one argument wrong.
+/// A call with at most one thing wrong.
 #[derive(Clone, Copy)]
-pub struct Row {
-    pub call: &'static Call,
-    pub wrong: Option<(usize, Kind)>,
+struct Row {
+    call: &'static Call,
+    /// The place of the wrong argument; none if it is another thing.
+    place: Option<usize>,
+    wrong: Option<Kind>,
 }
 
 impl Row {
-    fn parameter(&self) -> Option<(&'static str, &'static str)> {
-        let (place, _) = self.wrong?;
-        Some(signatures::of(self.call.name).parameters[place])
+    /// Name and type of what is wrong.
+    fn parameter(&self) -> (&'static str, &'static str) {
+        self.place.map_or(("-", "-"), |place| {
+            signatures::of(self.call.name).parameters[place]
+        })
     }
 
     fn name(&self) -> String {
-        match (self.parameter(), self.wrong) {
-            (Some((parameter, _)), Some((_, kind))) => {
-                format!("{} {parameter} {kind:?}", self.call.name)
-            }
-            _ => format!("{} - Right", self.call.name),
-        }
+        let wrong = self
+            .wrong
+            .map_or("Right".into(), |kind| format!("{kind:?}"));
+        format!("{} {} {wrong}", self.call.name, self.parameter().0)
     }
 
     fn expected(&self) -> u32 {
-        match (self.parameter(), self.wrong) {
-            (Some((parameter, of)), Some((_, kind))) => {
-                answers::expected(self.call, parameter, of, kind)
-            }
-            _ => self.call.answer,
-        }
+        let (parameter, of) = self.parameter();
+        self.wrong.map_or(self.call.answer, |kind| {
+            answers::expected(self.call, parameter, of, kind)
+        })
     }
 
     fn is_for(&self, backend: Backend) -> bool {
         let name = self.call.name;
         backend == Backend::Simulator
             || !(name.contains("ExternalSemaphore")
-                || self
-                    .wrong
-                    .is_some_and(|(_, kind)| kind.is_for_simulator_alone())
+                || self.wrong.is_some_and(|kind| kind.is_for_simulator_alone())
                 || answers::ends_a_real_process(&self.name()))
     }
 }
 
 /// All rows.
-pub fn rows() -> Vec<Row> {
+fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for call in calls::all() {
-        rows.push(Row { call, wrong: None });
+        rows.push(Row {
+            call,
+            place: None,
+            wrong: None,
+        });
+        rows.extend(wrong::OF_CALLS.iter().map(|&kind| Row {
+            call,
+            place: None,
+            wrong: Some(kind),
+        }));
         for (place, (parameter, of)) in signatures::of(call.name).parameters.iter().enumerate() {
             let kinds = wrong::kinds(parameter, of).iter();
             rows.extend(kinds.map(|&kind| Row {
                 call,
-                wrong: Some((place, kind)),
+                place: Some(place),
+                wrong: Some(kind),
             }));
         }
     }
@@ -109,14 +117,18 @@ fn is_of_an_end(function: &str) -> bool {
 
 /// Executes a row.
 fn perform(row: &Row, w: &World) -> Option<Answer> {
-    let change = match row.wrong {
-        None => Change::none(),
-        Some((place, kind)) => {
-            let (parameter, of) = row.parameter().expect("it is wrong");
-            Change::of(place, wrong::bits(kind, of, parameter, row.call.name, w)?)
-        }
-    };
     let before = State::of(w);
+    let signature = signatures::of(row.call.name);
+    let change = match (row.place, row.wrong) {
+        (Some(place), Some(kind)) => {
+            let (parameter, of) = row.parameter();
+            let bits = wrong::bits(kind, of, parameter, row.call.name, w)?;
+            Change::of_argument(place, bits)
+        }
+        (None, Some(Kind::NoContext)) => Change::before(signature.parameters.len(), leave_context),
+        (None, Some(_)) => Change::before(signature.parameters.len(), enter_ended_context),
+        (_, None) => Change::none(),
+    };
     let answer = (row.call.perform)(w, &change).0;
     w.tidy();
     let ends = row.wrong.is_some() && answer == 0 && is_of_an_end(row.call.name);

@@ -5,42 +5,59 @@ use std::cell::Cell;
 use crate::common::*;
 use crate::world::World;
 
-/// Which argument is wrong, and what it is instead.
+/// What is wrong with a call: one of its arguments, or the context that is current.
 pub struct Change {
-    /// Its place among the arguments; none if the call is right.
-    pub place: Option<usize>,
-    /// Its bits.
-    pub bits: u64,
+    /// The wrong argument's place, and its bits.
+    argument: Option<(usize, u64)>,
+    /// How many arguments the call has, and what happens before it.
+    last: Option<(usize, fn())>,
     at: Cell<usize>,
 }
 
 impl Change {
     pub fn none() -> Self {
-        Self::new(None, 0)
-    }
-
-    pub fn of(place: usize, bits: u64) -> Self {
-        Self::new(Some(place), bits)
-    }
-
-    fn new(place: Option<usize>, bits: u64) -> Self {
         Self {
-            place,
-            bits,
+            argument: None,
+            last: None,
             at: Cell::new(0),
+        }
+    }
+
+    pub fn of_argument(place: usize, bits: u64) -> Self {
+        Self {
+            argument: Some((place, bits)),
+            ..Self::none()
+        }
+    }
+
+    /// `action` comes after the `count` arguments are there.
+    pub fn before(count: usize, action: fn()) -> Self {
+        if count == 0 {
+            action();
+        }
+        Self {
+            last: Some((count, action)),
+            ..Self::none()
         }
     }
 
     /// The next argument of the call, or what it is instead.
     pub fn apply<T: Copy>(&self, right: T) -> T {
         let at = self.at.replace(self.at.get() + 1);
-        if self.place != Some(at) {
-            return right;
+        if let Some((count, action)) = self.last
+            && count == at + 1
+        {
+            action();
         }
-        assert!(size_of::<T>() <= size_of::<u64>(), "a structure by value");
-        // SAFETY: the arguments of the driver's functions are integers, raw pointers, and pointers to functions that may be null, of at
-        // most eight bytes; `wrong` gives bits that their types can have.
-        unsafe { core::mem::transmute_copy(&self.bits) }
+        match self.argument {
+            Some((place, bits)) if place == at => {
+                assert!(size_of::<T>() <= size_of::<u64>(), "a structure by value");
+                // SAFETY: the arguments of the driver's functions are integers, raw pointers, and pointers to functions that may be
+                // null, of at most eight bytes; `wrong` gives bits that their types can have.
+                unsafe { core::mem::transmute_copy(&bits) }
+            }
+            _ => right,
+        }
     }
 }
 

@@ -304,6 +304,7 @@ impl World {
 
     /// Ends what a call left.
     pub fn tidy(&self) {
+        ok!(cuCtxSetCurrent(self.own.context));
         for stream in self.streams.borrow_mut().drain(..) {
             // SAFETY: the call may have destroyed the stream on the simulator, which finds that out; on a GPU, see `table`.
             let _ = unsafe { cuStreamDestroy_v2(stream) };
@@ -313,7 +314,6 @@ impl World {
             // SAFETY: what the capture made, if there is one, is nobody's; a stream that is gone is found by `problem`.
             let _ = unsafe { cuStreamEndCapture(objects.stream, out()) };
         }
-        ok!(cuCtxSetCurrent(self.own.context));
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
         ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
     }
@@ -436,4 +436,22 @@ pub fn wait_parameters(semaphore: CUexternalSemaphore) -> *const CUDA_EXT_SEM_WA
         paramsArray: given(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS::default()),
         numExtSems: 1,
     })
+}
+
+/// Leaves the calling thread without a context.
+pub fn leave_context() {
+    // SAFETY: nothing is written.
+    while unsafe { cuCtxPopCurrent_v2(null_mut()) }.0 == 0 {}
+}
+
+/// Leaves the calling thread with a context that another one has destroyed.
+pub fn enter_ended_context() {
+    leave_context();
+    let context = get_context() as usize;
+    let end = move || ok!(cuCtxDestroy_v2(context as CUcontext));
+    std::thread::spawn(end).join().expect("it was destroyed");
+}
+
+fn get_context() -> CUcontext {
+    get!(cuCtxCreate_v2(0, 0))
 }

@@ -25,7 +25,14 @@ pub enum Kind {
     TooLarge,
     Zero,
     Misaligned,
+    /// No context is current.
+    NoContext,
+    /// The current context was destroyed.
+    EndedContext,
 }
+
+/// What can be wrong with a call whatever its arguments.
+pub const OF_CALLS: &[Kind] = &[Kind::NoContext, Kind::EndedContext];
 
 impl Kind {
     /// Whether a real driver would follow the argument without a look at it.
@@ -118,7 +125,8 @@ pub fn bits(kind: Kind, of: &str, parameter: &str, right: &str, w: &World) -> Op
         Null | Zero => 0,
         Negative => u64::MAX,
         Unknown if of == "CUresult" => 5000,
-        Unknown => 0x4000_0000,
+        // No function has this flag.
+        Unknown => 0x2000_0000,
         TooLarge if of == "CUdevice" || parameter == "ordinal" => 16,
         TooLarge if of == "usize" => u64::MAX,
         TooLarge if matches!(of, "c_int") => i32::MAX as u64,
@@ -156,6 +164,7 @@ pub fn bits(kind: Kind, of: &str, parameter: &str, right: &str, w: &World) -> Op
                 _ => panic!("no {of} has a context"),
             }
         }
+        NoContext | EndedContext => panic!("not of an argument"),
         OtherGraph => w.shared.node as u64,
         OtherType if right.contains("Empty") => w.nodes.kernel as u64,
         OtherType => w.nodes.empty as u64,

@@ -23,5 +23,6 @@ calls! { w:
     cuEventElapsedTime_v2(out(), w.own.event, w.own.event) 0;
     cuStreamWaitEvent(w.own.stream, w.own.event, 0) 0;
     cuIpcGetEventHandle(out(), w.shared_event) 0;
-    cuIpcOpenEventHandle(out(), handle(w)) 0;
+    // In the process that made it.
+    cuIpcOpenEventHandle(out(), handle(w)) 201;
 }

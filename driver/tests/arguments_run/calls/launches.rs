@@ -37,5 +37,5 @@ calls! { w:
     cuLaunchKernel(w.own.function, 1, 1, 1, 1, 1, 1, 0, w.own.stream, w.store(), null_mut()) 0;
     cuLaunchCooperativeKernel(w.own.function, 1, 1, 1, 1, 1, 1, 0, w.own.stream, w.store()) 0;
     cuLaunchKernelEx(configuration(w), w.own.function, w.store(), null_mut()) 0;
-    cuLaunchCooperativeKernelMultiDevice(cooperative(w), 1, 0) 0;
+    cuLaunchCooperativeKernelMultiDevice(cooperative(w), 1, 0) 801;
 }

@@ -77,11 +77,11 @@ calls! { w:
     cuStreamGetAttribute(w.own.stream, PRIORITY, out()) 0;
     cuStreamSetAttribute(w.own.stream, PRIORITY, given(CUstreamAttrValue::default())) 0;
     cuStreamCopyAttributes(w.own.stream, w.own.stream) 0;
-    cuStreamWaitValue32(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 0;
-    cuStreamWaitValue64(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 0;
-    cuStreamWriteValue32(w.own.stream, w.own.memory, 0, WRITE) 0;
-    cuStreamWriteValue64(w.own.stream, w.own.memory, 0, WRITE) 0;
-    cuStreamBatchMemOp(w.own.stream, 1, memory_operations(&w.own), 0) 0;
+    cuStreamWaitValue32(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 801;
+    cuStreamWaitValue64(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 801;
+    cuStreamWriteValue32(w.own.stream, w.own.memory, 0, WRITE) 801;
+    cuStreamWriteValue64(w.own.stream, w.own.memory, 0, WRITE) 801;
+    cuStreamBatchMemOp(w.own.stream, 1, memory_operations(&w.own), 0) 801;
     cuStreamWaitValue32_v2(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 0;
     cuStreamWaitValue64_v2(w.own.stream, w.own.memory, 0, WAIT_FOR_GREATER_OR_EQUAL) 0;
     cuStreamWriteValue32_v2(w.own.stream, w.own.memory, 0, WRITE) 0;
