@@ -75,11 +75,11 @@ pub fn problem(w: &World) -> Option<String> {
     }
     works!(cuGraphLaunch(w.exec, w.own.stream));
     works!(cuStreamSynchronize(w.own.stream));
-    works!(cuStreamQuery(w.other.stream));
-    works!(cuEventQuery(w.other.event));
+    works!(cuStreamSynchronize(w.other.stream));
+    works!(cuEventSynchronize(w.other.event));
     if let Some(far) = &w.far {
-        works!(cuStreamQuery(far.stream));
-        works!(cuEventQuery(far.event));
+        works!(cuStreamSynchronize(far.stream));
+        works!(cuEventSynchronize(far.event));
     }
     None
 }

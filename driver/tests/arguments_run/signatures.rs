@@ -1,5 +1,7 @@
 //! The driver's functions with the names and types of their parameters, as the header has them.
 
+use crate::common::*;
+
 /// A function of the driver.
 pub struct Signature {
     pub name: &'static str,
@@ -62,4 +64,27 @@ pub fn is_of_memory(name: &str) -> bool {
         "cuTex",
     ];
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// A function's name, and a call of it with zeros for arguments.
+type CallWithZeros = (&'static str, fn() -> CUresult);
+
+macro_rules! with_zeros {
+    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
+        // SAFETY: the arguments are integers, raw pointers, functions that may be null and plain structures, for all of which zeros are
+        // valid; a driver that is not initialised looks at none of them.
+        &[$((stringify!($name), || unsafe { $name($(core::mem::zeroed::<$kind>()),*) })),*]
+    };
+}
+
+const ESTABLISHED_WITH_ZEROS: &[CallWithZeros] =
+    warpsmith_abi::for_each_established_function!(with_zeros);
+const NEWER_WITH_ZEROS: &[CallWithZeros] = warpsmith_abi::for_each_newer_function!(with_zeros);
+
+/// Each function, to be called with zeros before the driver is initialised.
+pub fn with_zeros() -> impl Iterator<Item = CallWithZeros> {
+    ESTABLISHED_WITH_ZEROS
+        .iter()
+        .chain(NEWER_WITH_ZEROS)
+        .copied()
 }

@@ -71,8 +71,7 @@ pub struct World {
     pub memory_graph: CUgraph,
     pub allocate: CUgraphNode,
     pub free: CUgraphNode,
-    /// A graph with nodes of external semaphores, where there are any.
-    pub semaphore_graph: CUgraph,
+    /// Nodes of external semaphores in a graph of their own, where there are any.
     pub signal: CUgraphNode,
     pub await_signal: CUgraphNode,
     pub semaphore_exec: CUgraphExec,
@@ -274,7 +273,6 @@ impl World {
             allocate,
             free,
             semaphore_exec: instantiate(semaphore_graph),
-            semaphore_graph,
             signal,
             await_signal,
             shared_event: get!(cuEventCreate(6)),
