@@ -7,10 +7,13 @@ use std::sync::{Arc, RwLock};
 
 use crate::error::{Result, code};
 use crate::sync::{read, write};
+use warpsmith_abi::CUresult;
 
 /// All live objects of one type.
 pub(crate) struct Registry<T> {
     objects: RwLock<BTreeMap<usize, Arc<T>>>,
+    /// The answer to a null handle.
+    null: CUresult,
 }
 
 /// An object that ends with its context.
@@ -36,6 +39,22 @@ impl<T> Registry<T> {
     pub(crate) const fn new() -> Self {
         Self {
             objects: RwLock::new(BTreeMap::new()),
+            null: code::INVALID_HANDLE,
+        }
+    }
+
+    /// An empty registry of objects whose null handle is an invalid value to the driver.
+    pub(crate) const fn with_invalid_null() -> Self {
+        Self {
+            objects: RwLock::new(BTreeMap::new()),
+            null: code::INVALID_VALUE,
+        }
+    }
+
+    fn refusal<H>(&self, handle: *mut H) -> CUresult {
+        match handle.is_null() {
+            true => self.null,
+            false => code::INVALID_HANDLE,
         }
     }
 
@@ -53,14 +72,14 @@ impl<T> Registry<T> {
         objects
             .get(&(handle as usize))
             .cloned()
-            .ok_or(code::INVALID_HANDLE)
+            .ok_or(self.refusal(handle))
     }
 
     /// Takes an object out; its handle is invalid from now on.
     pub(crate) fn remove<H>(&self, handle: *mut H) -> Result<Arc<T>> {
         write(&self.objects)
             .remove(&(handle as usize))
-            .ok_or(code::INVALID_HANDLE)
+            .ok_or(self.refusal(handle))
     }
 
     /// Takes out all objects for which `wanted` holds.

@@ -106,6 +106,12 @@ driver_calls! {
         put(flags, current()?.flags.load(Relaxed))?;
     }
 
+    Ready fn cuCtxSetFlags(flags: c_uint) {
+        let context = current()?;
+        check_flags(flags)?;
+        context.flags.store(flags, Relaxed);
+    }
+
     Ready fn cuCtxGetId(ctx: CUcontext, ctxId: *mut c_ulonglong) {
         let context = if ctx.is_null() { current()? } else { Context::of_handle(ctx)? };
         put(ctxId, context.id())?;

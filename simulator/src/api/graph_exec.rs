@@ -91,21 +91,27 @@ driver_calls! {
         hGraphExec: CUgraphExec, hGraph: CUgraph, hErrorNode_out: *mut CUgraphNode,
         updateResult_out: *mut CUgraphExecUpdateResult,
     ) {
+        if updateResult_out.is_null() || hErrorNode_out.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
         let refusal = update(hGraphExec, hGraph)?;
-        put(updateResult_out, outcome_of(&refusal))?;
-        put(hErrorNode_out, refusal.map_or(0, |refusal| refusal.node) as CUgraphNode)?;
+        updateResult_out.write(outcome_of(&refusal));
+        hErrorNode_out.write(refusal.map_or(0, |refusal| refusal.node) as CUgraphNode);
         check(&refusal)?;
     }
 
     Ready fn cuGraphExecUpdate_v2(
         hGraphExec: CUgraphExec, hGraph: CUgraph, resultInfo: *mut CUgraphExecUpdateResultInfo,
     ) {
+        if resultInfo.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
         let refusal = update(hGraphExec, hGraph)?;
-        put(resultInfo, CUgraphExecUpdateResultInfo {
+        resultInfo.write(CUgraphExecUpdateResultInfo {
             result: outcome_of(&refusal),
             errorNode: refusal.map_or(0, |refusal| refusal.node) as CUgraphNode,
             errorFromNode: refusal.map_or(0, |refusal| refusal.compared_with) as CUgraphNode,
-        })?;
+        });
         check(&refusal)?;
     }
 
@@ -126,7 +132,7 @@ driver_calls! {
     Ready fn cuGraphExecMemcpyNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
     ) {
-        let _ = ctx;
+        nodes::check_context(ctx)?;
         let copy = Transfer::three_dimensional(parameters(copyParams)?)?;
         set(hGraphExec, hNode, |_| Ok(Operation::Copy(copy)))?;
     }
@@ -134,7 +140,7 @@ driver_calls! {
     Ready fn cuGraphExecMemsetNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, memsetParams: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext,
     ) {
-        let _ = ctx;
+        nodes::check_context(ctx)?;
         let parameters = parameters(memsetParams)?;
         set(hGraphExec, hNode, |_| nodes::memory::memset(parameters))?;
     }

@@ -29,7 +29,7 @@ const AUTO_FREE_ON_LAUNCH: u64 = 1;
 pub(crate) const DEVICE_LAUNCH: u64 = 4;
 
 /// All executable graphs.
-pub(crate) static EXECS: Registry<Exec> = Registry::new();
+pub(crate) static EXECS: Registry<Exec> = Registry::with_invalid_null();
 
 impl ContextBound for Exec {
     fn context(&self) -> u64 {

@@ -15,10 +15,10 @@ use crate::sync::lock;
 use warpsmith_abi::{CUgraphEdgeData, CUgraphNodeType};
 
 /// All graphs, also those that belong to a node.
-pub(crate) static GRAPHS: Registry<Graph> = Registry::new();
+pub(crate) static GRAPHS: Registry<Graph> = Registry::with_invalid_null();
 
 /// All nodes of all graphs.
-pub(crate) static NODES: Registry<Node> = Registry::new();
+pub(crate) static NODES: Registry<Node> = Registry::with_invalid_null();
 
 /// Kept by an executable graph, known to the graph that it was made of.
 pub(crate) struct Instance;

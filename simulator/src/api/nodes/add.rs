@@ -7,7 +7,7 @@ use crate::graph::{GRAPHS, Node, NodeOperation, add_node};
 use crate::streams::Operation;
 
 /// The context of a node's parameters is fit for use; null means the current one.
-pub(super) fn check_context(handle: CUcontext) -> Result {
+pub(in crate::api) fn check_context(handle: CUcontext) -> Result {
     if handle.is_null() {
         current().map(drop)
     } else {

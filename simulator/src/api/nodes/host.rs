@@ -54,6 +54,16 @@ driver_calls! {
         }
     }
 
+    Ready fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) {
+        let node = NODES.get(hNode)?;
+        replace(&node, Operation::EventRecord(EVENTS.get(event)?))?;
+    }
+
+    Ready fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) {
+        let node = NODES.get(hNode)?;
+        replace(&node, Operation::EventWait(EVENTS.get(event)?))?;
+    }
+
     Ready fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) {
         match NODES.get(hNode)?.single_operation() {
             Some(Operation::EventWait(event)) => put(event_out, event.handle as CUevent)?,

@@ -8,3 +8,5 @@ pub(super) mod host;
 pub(super) mod kernel;
 pub(super) mod memory;
 pub(super) mod semaphore;
+
+pub(super) use add::check_context;
