@@ -10,6 +10,7 @@
 mod builder;
 mod capture;
 mod captured_child;
+mod captured_keep;
 mod child;
 mod conditional;
 mod contents;
@@ -28,6 +29,7 @@ mod last_handle;
 mod memory;
 mod nested;
 mod new_node;
+mod node_attributes;
 mod node_update;
 mod part;
 mod semaphore;
