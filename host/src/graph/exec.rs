@@ -8,7 +8,7 @@ use warpsmith_driver::raw;
 use super::builder::{Broken, Instance};
 use super::capture::CaptureState;
 use super::captured_child::{WholeGraph, refuse_changed};
-use super::contents::{Contents, EventAction, RecordedHost};
+use super::contents::{Contents, EventAction, RecordedHost, RecordedKernel};
 use super::description::Graph;
 use super::last_handle::LastHandle;
 use super::part::Parts;
@@ -30,6 +30,9 @@ use crate::stream::host_function::{Repeated, run_repeated};
 use crate::sync::lock;
 use crate::trace::track::Track;
 use crate::trace::work::Work;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`
+const USE_NODE_PRIORITY: u64 = 8;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -120,6 +123,10 @@ unsafe impl Sync for GraphExec {}
 impl Graph {
     /// Makes the graph ready to launch: a snapshot, which later changes of the graph do not touch.
     ///
+    /// Where a kernel was given a priority ([`LaunchOptions::priority`](crate::LaunchOptions::priority)), all kernels of the graph run by their nodes'
+    /// priorities: captured ones without a priority of their own by that of the stream that was captured, others by 0. Else they run by
+    /// that of the stream in which the graph is launched.
+    ///
     /// # Errors
     ///
     /// The driver cannot make it ready; the error says why (a condition that no node uses, for example). Of a graph that allocates
@@ -134,7 +141,12 @@ impl Graph {
             self.free_memory()?;
             self.refuse_second_instance()?;
         }
-        self.make_exec(0, None)
+        let has_priority = |kernel: &RecordedKernel| kernel.launch.has_priority();
+        let flags = match self.contents.launches.iter().any(has_priority) {
+            true => USE_NODE_PRIORITY,
+            false => 0,
+        };
+        self.make_exec(flags, None)
     }
 
     /// As [`instantiate`](Self::instantiate), of a graph that allocates no memory or has no other executable graph, with the driver's flags. Where
