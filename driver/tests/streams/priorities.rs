@@ -211,7 +211,12 @@ fn order_of_graphs(flags: u64, time: Duration) -> [u32; 2] {
     // SAFETY: page-locked memory of this size, aligned, which lives for the test.
     let word = unsafe { AtomicU32::from_ptr(pinned::<u32>(1)) };
     word.store(0, Ordering::SeqCst);
-    launch(hold, stream(), &mut [core::ptr::from_ref(word) as CUdeviceptr], None);
+    launch(
+        hold,
+        stream(),
+        &mut [core::ptr::from_ref(word) as CUdeviceptr],
+        None,
+    );
     for (place, node, of_stream) in [(1, greatest, least), (2, least, greatest)] {
         std::thread::sleep(time);
         let exec = one_node(note, &mut [counter, counter + 4 * place], node, flags);
@@ -253,7 +258,8 @@ fn a_graphs_kernels_have_the_streams_priority_or_their_own() {
             _ => BY_NODE,
         };
         // A busy machine may take longer until a grid is ready.
-        let mut orders = (0..6).map(|attempt| order_of_graphs(flags, Duration::from_millis(50 << attempt)));
+        let mut orders =
+            (0..6).map(|attempt| order_of_graphs(flags, Duration::from_millis(50 << attempt)));
         assert!(orders.any(|order| order == expected), "{forced:?}, {flags}");
     }
 }

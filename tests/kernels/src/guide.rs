@@ -32,7 +32,11 @@ pub fn visit(layers: Matrix<u32>, height: u32, mut out: VolumeOut<u32>) {
 /// Message passing in three steps (3.2.7.1): thread 1 writes `x` and sets `a` for the device, thread 2 waits for `a` and sets `b` for the
 /// system, and the host waits for `b`. The words that the host sees are `x` and `b`; each thread is a block's.
 #[kernel]
-pub fn pass_on(a: AtomicSlice<u32>, x_and_b: AtomicSlice<u32, scope::System>, seen: AtomicSlice<u32>) {
+pub fn pass_on(
+    a: AtomicSlice<u32>,
+    x_and_b: AtomicSlice<u32, scope::System>,
+    seen: AtomicSlice<u32>,
+) {
     if thread::linear_in_block() != 0 {
         return;
     }

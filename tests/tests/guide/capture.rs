@@ -90,12 +90,7 @@ fn a_callback_that_gives_a_resource_back_is_not_captured() -> Result<()> {
     let mut stream = f.stream();
     let kernel = f.module.kernel(guide::library_work)?;
     let mut x = stream.zeroed::<u32>(LEN)?;
-    fn work(
-        stream: &Stream,
-        table: Table,
-        kernel: &Work,
-        x: &mut DeviceBuffer<u32>,
-    ) -> Result<()> {
+    fn work(stream: &Stream, table: Table, kernel: &Work, x: &mut DeviceBuffer<u32>) -> Result<()> {
         stream.launch(kernel, Grid::cover(LEN, 128), (&table.numbers, x))?;
         stream.host_fn(move || drop(table))
     }

@@ -14,8 +14,7 @@ fn the_occupancy_of_blocks_of_one_warp() -> Result<()> {
     assert_eq!(occupancy.active_warps, occupancy.blocks_per_multiprocessor);
     assert_eq!(
         occupancy.max_warps as i32 * 32,
-        f.gpu
-            .attribute(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)?
+        f.gpu.attribute(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)?
     );
     let formula = f64::from(occupancy.active_warps) / f64::from(occupancy.max_warps);
     assert_eq!(occupancy.fraction, formula);
