@@ -53,6 +53,10 @@ pub(crate) struct ProcessSettings {
     pub(crate) disable_jit: bool,
     /// `CUDA_MODULE_LOADING` is `EAGER`.
     pub(crate) eager_loading: bool,
+    /// `CUDA_MODULE_DATA_LOADING` is `EAGER`, or says nothing and all loading is eager.
+    pub(crate) eager_data_loading: bool,
+    /// `CUDA_GRAPHS_USE_NODE_PRIORITY`: whether kernels of graphs have their nodes' priorities, whatever the graphs were instantiated with.
+    pub(crate) use_node_priority: Option<bool>,
     /// `WARPSMITH_SIMULATOR_ISA`: the vector instructions that modules may use.
     pub(crate) vector_level: VectorLevel,
 }
@@ -61,6 +65,15 @@ pub(crate) struct ProcessSettings {
 pub(crate) fn process() -> &'static ProcessSettings {
     static SETTINGS: OnceLock<ProcessSettings> = OnceLock::new();
     SETTINGS.get_or_init(|| ProcessSettings {
+        eager_loading: is_eager("CUDA_MODULE_LOADING").unwrap_or(false),
+        eager_data_loading: is_eager("CUDA_MODULE_DATA_LOADING")
+            .or_else(|| is_eager("CUDA_MODULE_LOADING"))
+            .unwrap_or(false),
+        use_node_priority: parsed("CUDA_GRAPHS_USE_NODE_PRIORITY", |value| match value {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }),
         devices: variable("WARPSMITH_SIMULATOR_DEVICES")
             .and_then(|count| count.parse().ok())
             .unwrap_or(1),
@@ -71,10 +84,18 @@ pub(crate) fn process() -> &'static ProcessSettings {
             .into_iter()
             .find_map(|name| variable(name).filter(|value| !value.is_empty()))
             .is_some_and(|value| value != "0"),
-        eager_loading: variable("CUDA_MODULE_LOADING").is_some_and(|value| value == "EAGER"),
         vector_level: parsed("WARPSMITH_SIMULATOR_ISA", parse_vector_level)
             .unwrap_or_else(VectorLevel::of_machine),
     })
+}
+
+/// Whether a variable asks for eager or lazy loading; `None` where it leaves that to the driver.
+fn is_eager(name: &str) -> Option<bool> {
+    match variable(name)?.as_str() {
+        "EAGER" => Some(true),
+        "LAZY" => Some(false),
+        _ => None,
+    }
 }
 
 /// What an environment variable says; `None` if it is not set or empty, and with a warning if it is not understood.

@@ -91,7 +91,7 @@ fn unload(library: CUlibrary) {
     ok!(cuLibraryUnload(library));
 }
 
-// covers: LAZY-03
+// covers: LAZY-03, ENV-10
 #[test]
 fn a_library_is_loaded_without_a_context_and_each_context_has_variables_of_its_own() {
     let _turn = turn();
@@ -445,13 +445,20 @@ fn free_memory() -> usize {
 // covers: LAZY-03
 #[test]
 fn data_is_loaded_when_it_is_needed_unless_all_is_loaded_at_once() {
-    for (mode, is_eager) in [("LAZY", false), ("EAGER", true)] {
+    // The variable for data goes before the one for all.
+    for (mode, data, name, is_eager) in [
+        ("LAZY", "DEFAULT", "lazy", false),
+        ("EAGER", "", "eager", true),
+        ("LAZY", "EAGER", "eager data", true),
+        ("EAGER", "LAZY", "lazy data", false),
+    ] {
         let variables = [
             ("CUDA_MODULE_LOADING", mode),
+            ("CUDA_MODULE_DATA_LOADING", data),
             ("WARPSMITH_DEVICE", "simulator"),
-            ("WARPSMITH_TEST_MODE", mode),
+            ("WARPSMITH_TEST_MODE", name),
         ];
-        if std::env::var("WARPSMITH_TEST_MODE").is_ok_and(|own| own != mode) {
+        if std::env::var("WARPSMITH_TEST_MODE").is_ok_and(|own| own != name) {
             continue;
         }
         let Side::Child = own_process(&variables) else {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::common::*;
+use warpsmith_testkit::process::{calling_test, is_child, run_in_child};
 use warpsmith_testkit::{Side, own_process, ptx};
 
 const PRIORITY: CUlaunchAttributeID = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
@@ -178,4 +179,87 @@ fn nodes_have_the_priority_of_the_stream_that_was_captured() {
     ok!(cuGraphDestroy(graph));
     ok!(cuMemFree_v2(counter));
     ok!(cuStreamDestroy_v2(stream));
+}
+
+/// An executable graph of one launch, whose node has a priority.
+fn one_node(
+    note: CUfunction,
+    words: &mut [CUdeviceptr],
+    priority: c_int,
+    flags: u64,
+) -> CUgraphExec {
+    let stream: CUstream = get!(cuStreamCreateWithPriority(1, priority));
+    ok!(cuStreamBeginCapture_v2(
+        stream,
+        CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED
+    ));
+    launch(note, stream, words, None);
+    let mut graph = null_mut();
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    let exec = get!(cuGraphInstantiateWithFlags(graph, flags));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuStreamDestroy_v2(stream));
+    exec
+}
+
+/// What the counter is when two graphs begin that have waited for the only place: the first one has an urgent node and no urgent stream, the
+/// second one the other way round.
+fn order_of_graphs(flags: u64, time: Duration) -> [u32; 2] {
+    let (least, greatest) = range();
+    let [hold, note] = functions();
+    let counter = upload(&[0u32; 3]);
+    // SAFETY: page-locked memory of this size, aligned, which lives for the test.
+    let word = unsafe { AtomicU32::from_ptr(pinned::<u32>(1)) };
+    word.store(0, Ordering::SeqCst);
+    launch(
+        hold,
+        stream(),
+        &mut [core::ptr::from_ref(word) as CUdeviceptr],
+        None,
+    );
+    for (place, node, of_stream) in [(1, greatest, least), (2, least, greatest)] {
+        std::thread::sleep(time);
+        let exec = one_node(note, &mut [counter, counter + 4 * place], node, flags);
+        let stream: CUstream = get!(cuStreamCreateWithPriority(1, of_stream));
+        ok!(cuGraphLaunch(exec, stream));
+        ok!(cuStreamDestroy_v2(stream));
+    }
+    std::thread::sleep(time);
+    word.store(1, Ordering::SeqCst);
+    ok!(cuCtxSynchronize());
+    let [_, first, second] = download::<u32>(counter, 3).try_into().expect("three words");
+    [first, second]
+}
+
+#[test]
+fn a_graphs_kernels_have_the_streams_priority_or_their_own() {
+    // covers: STREAM-16, ENV-12
+    const USE_NODE_PRIORITY: u64 = 8;
+    const BY_STREAM: [u32; 2] = [1, 0];
+    const BY_NODE: [u32; 2] = [0, 1];
+    const VARIABLE: &str = "CUDA_GRAPHS_USE_NODE_PRIORITY";
+    if !is_child() {
+        for forced in ["", "0", "1"] {
+            let variables = [
+                ("WARPSMITH_DEVICE", "simulator"),
+                ("WARPSMITH_SIMULATOR_GRIDS", "1"),
+                (VARIABLE, forced),
+            ];
+            run_in_child(&calling_test(), &variables);
+        }
+        return;
+    }
+    let _turn = turn();
+    gpu();
+    let forced = std::env::var(VARIABLE).unwrap_or_default();
+    for flags in [0, USE_NODE_PRIORITY] {
+        let expected = match (forced.as_str(), flags) {
+            ("0", _) | ("", 0) => BY_STREAM,
+            _ => BY_NODE,
+        };
+        // A busy machine may take longer until a grid is ready.
+        let mut orders =
+            (0..6).map(|attempt| order_of_graphs(flags, Duration::from_millis(50 << attempt)));
+        assert!(orders.any(|order| order == expected), "{forced:?}, {flags}");
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use warpsmith_driver::raw;
 
 use super::builder::{Broken, Instance};
-use super::contents::RecordedHost;
+use super::contents::{RecordedHost, RecordedKernel};
 use super::description::Graph;
 use super::exec::{GraphExec, HostCall, Whole, find_owners};
 use super::template::TemplateTurn;
@@ -15,8 +15,15 @@ use crate::panics::reports::PanicSource;
 use crate::stream::host_function::{Repeated, run_repeated};
 use crate::sync::lock;
 
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`
+const USE_NODE_PRIORITY: u64 = 8;
+
 impl Graph {
     /// Makes the graph ready to launch: a snapshot, which later changes of the graph do not touch.
+    ///
+    /// Where a kernel was given a priority ([`LaunchOptions::priority`](crate::LaunchOptions::priority)), all kernels of the graph run by their nodes'
+    /// priorities: captured ones without a priority of their own by that of the stream that was captured, others by 0. Else they run by
+    /// that of the stream in which the graph is launched.
     ///
     /// # Errors
     ///
@@ -32,7 +39,12 @@ impl Graph {
             self.free_memory()?;
             self.refuse_second_instance()?;
         }
-        self.make_exec(0, None)
+        let has_priority = |kernel: &RecordedKernel| kernel.launch.has_priority();
+        let flags = match self.contents.launches.iter().any(has_priority) {
+            true => USE_NODE_PRIORITY,
+            false => 0,
+        };
+        self.make_exec(flags, None)
     }
 
     /// As [`instantiate`](Self::instantiate), of a graph that allocates no memory or has no other executable graph, with the driver's flags. Where

@@ -39,7 +39,7 @@ impl GraphBuilder<'_> {
     }
 
     /// As [`kernel`](Self::kernel), with options: priority, cache, domains. Launches of the graph have those of the node, whatever the stream's
-    /// are; no change of the node in an executable graph changes them.
+    /// are (of priorities, [`instantiate`](crate::Graph::instantiate) says more); no change of the node in an executable graph changes them.
     ///
     /// # Errors
     ///

@@ -10,6 +10,7 @@
 mod builder;
 mod capture;
 mod captured_child;
+mod captured_keep;
 mod child;
 mod conditional;
 mod contents;
@@ -32,6 +33,7 @@ mod last_handle;
 mod memory;
 mod nested;
 mod new_node;
+mod node_attributes;
 mod node_launch;
 mod node_update;
 mod part;

@@ -195,31 +195,41 @@ texels! {
     [F: Fetched] &PitchedTexture<'_, F>, InTexture<F, Dim2>, TextureObject, memory Read;
 }
 
-impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
-    #[inline]
-    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.matrix(self.elements.view(), self.shape, AccessKind::Read);
-    }
+macro_rules! matrices {
+    ($($argument:ty, $marker:ident, $kind:ident;)*) => {$(
+        impl<T: Pod> Argument<$marker<T>> for $argument {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.matrix(self.elements.view(), self.shape, AccessKind::$kind);
+            }
+        }
+    )*};
 }
 
-impl<T: Pod> Argument<OutVolume<T>> for VolumeMut<'_, T> {
-    #[inline]
-    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        let shape = self.shape;
-        let address = packer.memory(self.elements.view(), AccessKind::Write);
-        packer.word(address);
-        packer.word(shape.depth.into());
-        packer.word(shape.rows.into());
-        packer.word(volume_rows(shape.columns, shape.stride));
-    }
+matrices! {
+    Matrix<'_, T>, InMatrix, Read;
+    &Matrix<'_, T>, InMatrix, Read;
+    MatrixMut<'_, T>, OutMatrix, Write;
+    &mut MatrixMut<'_, T>, OutMatrix, Write;
 }
 
-impl<T: Pod> Argument<OutMatrix<T>> for MatrixMut<'_, T> {
-    #[inline]
-    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.matrix(self.elements.view(), self.shape, AccessKind::Write);
-    }
+macro_rules! volumes {
+    ($($argument:ty),*) => {$(
+        impl<T: Pod> Argument<OutVolume<T>> for $argument {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                let shape = self.shape;
+                let address = packer.memory(self.elements.view(), AccessKind::Write);
+                packer.word(address);
+                packer.word(shape.depth.into());
+                packer.word(shape.rows.into());
+                packer.word(volume_rows(shape.columns, shape.stride));
+            }
+        }
+    )*};
 }
+
+volumes!(VolumeMut<'_, T>, &mut VolumeMut<'_, T>);
 
 impl<M, A: Argument<M>> Argument<Awaited<M>> for A {
     #[inline]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warpsmith_driver::raw::{self, CUfunction_attribute};
 
 use super::grid::Grid;
+use super::options::LaunchOptions;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
@@ -292,6 +293,42 @@ impl Function {
         }
         .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
         Ok(size.max(0) as u32)
+    }
+
+    pub(crate) fn max_active_clusters(&self, grid: &Grid) -> Result<u32> {
+        const CALL: &str = "cuOccupancyMaxActiveClusters";
+        if grid.cluster.is_none() {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!("kernel `{}`: the grid has no clusters", self.name),
+                "say how large they are by `grid.cluster(..)`, also where the kernel's source does",
+            ));
+        }
+        if grid.shared > self.dynamic_shared.load(Ordering::Acquire) {
+            self.allow_dynamic_shared(grid.shared)?;
+        }
+        let gpu = &self.module.gpu;
+        gpu.bind()?;
+        let mut attributes = LaunchOptions::new().attributes(grid, false, gpu)?;
+        let attributes = attributes.as_mut_slice();
+        let config = raw::CUlaunchConfig {
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+            ..grid.configuration()
+        };
+        let mut clusters = 0;
+        // SAFETY: the driver writes one number to `clusters` and reads `config` and its `attributes`, which outlive the call; `self.module`
+        // keeps the function.
+        unsafe {
+            call!(cuOccupancyMaxActiveClusters(
+                &mut clusters,
+                self.raw(),
+                &config
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
+        Ok(clusters.max(0) as u32)
     }
 
     /// How many parameters the entry has, where the driver can tell.

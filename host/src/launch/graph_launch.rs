@@ -57,6 +57,10 @@ impl RecordedLaunch for GraphLaunch {
         }
     }
 
+    fn has_priority(&self) -> bool {
+        self.options.has_priority()
+    }
+
     unsafe fn panic_log(&self, node: raw::CUgraphNode) -> Result<Option<u64>> {
         let mut parameters = raw::CUDA_KERNEL_NODE_PARAMS::default();
         // SAFETY: the driver writes to `parameters`, which outlives the call; the node is alive and a kernel's (the caller).

@@ -102,6 +102,17 @@ macro_rules! kernel_methods {
                 self.function.max_cluster_size(grid)
             }
 
+            /// How many clusters of a launch of this shape the device runs at a time (`cuOccupancyMaxActiveClusters`). The grid says how
+            /// large they are, by [`Grid::cluster`].
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Invalid`](crate::Error::Invalid) where the grid has no clusters; the driver refuses the shape: no such cluster fits.
+            // covers: PERF-05
+            pub fn max_active_clusters(&self, grid: &Grid) -> Result<u32> {
+                self.function.max_active_clusters(grid)
+            }
+
             /// How many blocks a cooperative grid can have.
             ///
             /// # Errors

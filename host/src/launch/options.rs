@@ -95,6 +95,10 @@ impl<'a> LaunchOptions<'a> {
         }
     }
 
+    pub(super) fn has_priority(&self) -> bool {
+        self.priority.is_some()
+    }
+
     /// Its logical memory synchronisation domain.
     // covers: DOMAIN-02
     pub fn mem_sync_domain(self, domain: MemSyncDomain) -> Self {

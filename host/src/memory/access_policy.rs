@@ -152,7 +152,7 @@ impl AccessPolicyWindow {
     }
 
     /// The driver's window; `None` where it has no bytes.
-    fn of_driver(window: &raw::CUaccessPolicyWindow) -> Option<AccessPolicyWindow> {
+    pub(crate) fn of_driver(window: &raw::CUaccessPolicyWindow) -> Option<AccessPolicyWindow> {
         use raw::CUaccessProperty as P;
         (window.num_bytes > 0).then_some(AccessPolicyWindow {
             base: window.base_ptr as u64,

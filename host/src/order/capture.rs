@@ -51,6 +51,9 @@ pub(crate) trait RecordedLaunch: Send + Sync {
     /// Whether it tells of panics.
     fn can_panic(&self) -> bool;
 
+    /// Whether it was given a priority of its own.
+    fn has_priority(&self) -> bool;
+
     /// The address of the log that a node has; `None` if it launches another kernel.
     ///
     /// # Safety

@@ -430,7 +430,7 @@ impl Event {
             call,
             Code::CAPTURED_EVENT,
             "the event was recorded in a stream that was being captured: it stands for a node, not for work",
-            "record it again outside of the capture",
+            "record it again outside of the capture; what it is to say when to give back, `capture.keep(value)` gives back with the graph",
         ))
     }
 }

@@ -41,13 +41,14 @@ impl Stream {
     /// # Errors
     ///
     /// The stream is being captured: a captured function would run at each launch of the graph, so it has to be an `Fn`
-    /// ([`GraphBuilder::host`](crate::GraphBuilder::host)).
+    /// ([`GraphBuilder::host`](crate::GraphBuilder::host)). What the function is only to drop, a graph drops by
+    /// [`Capture::keep`](crate::Capture::keep).
     // covers: STREAM-15, GRAPH-05
     pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         self.handle.refuse_capture(
             "cuLaunchHostFunc",
             "a node calls its function at each launch, and this one can be called once",
-            "use `capture.host(stream, function)`, which adds an `Fn` that each launch of the graph calls",
+            "use `capture.host(stream, function)`, which adds an `Fn` that each launch of the graph calls; what it was only to drop, `capture.keep(value)` drops with the graph",
         )?;
         self.gpu.bind()?;
         let launch = self.handle.timeline().next();

@@ -184,7 +184,7 @@ unsafe fn load(to: *mut CUlibrary, image: *const c_void, options: JitOptions<'_>
     let compile = |ptx| Library::load(ptx, 0);
     // SAFETY: `image` is not null, so a C string or a binary by the caller's contract, which the options' is, too.
     let library = unsafe { logged(image, options, compile, |library| &library.code) }?;
-    if settings::process().eager_loading
+    if settings::process().eager_data_loading
         && let Some(context) = current_unchecked()
         && let Err(code) = library.module(&context)
     {

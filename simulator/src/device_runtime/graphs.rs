@@ -28,6 +28,9 @@ pub(crate) trait RunningGraph: Sync {
     /// The executable graph's handle; 0 if kernels cannot launch it.
     fn handle(&self) -> u64;
 
+    /// The priority of its kernels; `None` where each has that of its node.
+    fn priority(&self) -> Option<i32>;
+
     /// Launches another graph; `false` if it is refused.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory;
 use crate::registry::{ContextBound, Registry};
+use crate::settings;
 use crate::streams::semaphore;
 use crate::streams::{Operation, Stream};
 use crate::sync::lock;
@@ -25,6 +26,8 @@ use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
 const AUTO_FREE_ON_LAUNCH: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`
+const USE_NODE_PRIORITY: u64 = 8;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
 pub(crate) const DEVICE_LAUNCH: u64 = 4;
 
@@ -231,6 +234,10 @@ impl Exec {
         let launched = state.uploaded();
         let graph = self.on_device.clone();
         let auto_free = self.flags & AUTO_FREE_ON_LAUNCH != 0;
+        let by_node = settings::process()
+            .use_node_priority
+            .unwrap_or(self.flags & USE_NODE_PRIORITY != 0);
+        let priority = (!by_node).then(|| stream.attributes().priority);
         let memory = self.memory.begin(self.handle, stream, auto_free)?;
         let leftovers = memory.leftovers;
         let records = Arc::new(EventRecords::promise(&launched.plan));
@@ -249,7 +256,7 @@ impl Exec {
                 if let Some(graph) = &graph {
                     begin_by_host(graph, &worker, launched.clone());
                 }
-                run_in_stream(&worker, &launched.plan, &records, graph.as_ref());
+                run_in_stream(&worker, &launched.plan, &records, graph.as_ref(), priority);
             });
             // Events that were not reached because of an error are completed too, so that waits for them end.
             records.complete_all();

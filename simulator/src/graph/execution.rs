@@ -29,6 +29,8 @@ struct Execution {
     graph: Option<Arc<DeviceGraph>>,
     /// `None` for what a stream waits for.
     parent: Option<Arc<Execution>>,
+    /// That of the stream, unless each kernel has its node's.
+    priority: Option<i32>,
     launched: Mutex<Launched>,
     child_ended: Condvar,
 }
@@ -55,9 +57,10 @@ pub(super) fn run_in_stream(
     plan: &Plan,
     records: &EventRecords,
     graph: Option<&Arc<DeviceGraph>>,
+    priority: Option<i32>,
 ) {
-    let stream = Execution::new(context, None, None);
-    let execution = Execution::new(context, graph.cloned(), Some(Arc::clone(&stream)));
+    let stream = Execution::new(context, None, None, priority);
+    let execution = Execution::new(context, graph.cloned(), Some(Arc::clone(&stream)), priority);
     let mut last = None;
     let tails = execution.run(plan, records, &mut last);
     stream.run_all(tails, last);
@@ -69,11 +72,13 @@ impl Execution {
         context: &Arc<Context>,
         graph: Option<Arc<DeviceGraph>>,
         parent: Option<Arc<Execution>>,
+        priority: Option<i32>,
     ) -> Arc<Self> {
         Arc::new(Self {
             context: Arc::clone(context),
             graph,
             parent,
+            priority,
             launched: Mutex::default(),
             child_ended: Condvar::new(),
         })
@@ -119,7 +124,7 @@ impl Execution {
             }
             runs += 1;
             let (graph, parent) = (Some(next.graph), Some(Arc::clone(self)));
-            let execution = Execution::new(&self.context, graph, parent);
+            let execution = Execution::new(&self.context, graph, parent, self.priority);
             let tails = execution.run(&next.uploaded.plan, &EventRecords::default(), &mut last);
             tails
                 .into_iter()
@@ -169,6 +174,10 @@ impl Execution {
 impl RunningGraph for Arc<Execution> {
     fn handle(&self) -> u64 {
         self.graph.as_ref().map_or(0, |graph| graph.handle)
+    }
+
+    fn priority(&self) -> Option<i32> {
+        self.priority
     }
 
     fn launch(&self, exec: u64, mode: GraphLaunchMode) -> Result<bool, String> {

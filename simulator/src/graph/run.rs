@@ -136,11 +136,17 @@ pub(super) fn run(
 
 /// The body of a conditional node, as its kernels see it: they launch no graphs (CUDA C++ Programming Guide, "Conditional Node Body Graph
 /// Requirements").
-struct ConditionalBody;
+struct ConditionalBody {
+    priority: Option<i32>,
+}
 
 impl RunningGraph for ConditionalBody {
     fn handle(&self) -> u64 {
         0
+    }
+
+    fn priority(&self) -> Option<i32> {
+        self.priority
     }
 
     fn launch(&self, exec: u64, _mode: GraphLaunchMode) -> Result<bool, String> {
@@ -292,7 +298,9 @@ impl<'a> Run<'a> {
 
     /// Runs a body of a conditional node.
     fn body(&self, plan: &Plan) {
-        run(plan, self.context, self.records, &ConditionalBody);
+        let priority = self.running.priority();
+        let body = ConditionalBody { priority };
+        run(plan, self.context, self.records, &body);
     }
 
     fn decide(&self, node: usize, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {

@@ -178,7 +178,8 @@ impl Launch {
             params: &self.parameters,
         };
         let settings = settings::get();
-        let priority = self.shape.priority.unwrap_or(0);
+        let of_graph = graph.and_then(RunningGraph::priority);
+        let priority = of_graph.or(self.shape.priority).unwrap_or(0);
         let cancel = context.cancel_flag();
         let grids = ResidentGrids::of_device(context.device);
         let Some(_resident) = grids.enter(priority, settings.resident_grids, cancel) else {

@@ -24,6 +24,7 @@ pub mod dpx;
 pub mod faults;
 pub mod floats;
 pub mod graphs;
+pub mod guide;
 pub mod half;
 pub mod language;
 pub mod local_atomics;

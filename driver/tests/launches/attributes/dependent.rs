@@ -169,7 +169,7 @@ fn a_programmatic_event_orders_streams() {
 
 #[test]
 fn captured_dependencies_are_programmatic_edges() {
-    // covers: PDL-06, GRAPH-15, GRAPH-16, GRAPH-17
+    // covers: PDL-06, GRAPH-15, GRAPH-16, GRAPH-17, EX1-22
     let _turn = turn();
     gpu();
     let (primary, dependent) = (function(c"primary"), function(c"dependent"));

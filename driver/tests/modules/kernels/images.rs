@@ -76,6 +76,43 @@ fn broken_ptx_says_where_in_the_log() {
 }
 
 #[test]
+fn whether_ptx_is_compiled_is_asked_for_by_variables() {
+    // covers: ENV-05, ENV-06
+    const ANY: &str = "CUDA_DISABLE_JIT";
+    const PTX: &str = "CUDA_DISABLE_PTX_JIT";
+    const EXPECTED: &str = "WARPSMITH_TEST_EXPECTED";
+    if !is_child() {
+        for (any, ptx, force, expected) in [
+            ("0", "1", "0", "223"),
+            ("1", "", "0", "223"),
+            ("1", "0", "0", "0"),
+            ("0", "0", "1", "0"),
+        ] {
+            let variables = [
+                (ANY, any),
+                (PTX, ptx),
+                ("CUDA_FORCE_PTX_JIT", force),
+                (EXPECTED, expected),
+            ];
+            let set: Vec<_> = variables
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .collect();
+            run_in_child(&calling_test(), &set);
+        }
+        return;
+    }
+    let _turn = turn();
+    gpu();
+    let text = CString::new(format!("{HEAD}{KERNELS}")).unwrap();
+    let mut module = null_mut();
+    // SAFETY: the text ends with a NUL byte, and the module's handle is written to a variable.
+    let found = unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) };
+    let expected = std::env::var(EXPECTED).expect("the parent sets it");
+    assert_eq!(found.0.to_string(), expected);
+}
+
+#[test]
 fn when_kernels_are_loaded_is_asked_for_by_a_variable() {
     // covers: LAZY-01, LAZY-02, ENV-09
     const VARIABLE: &str = "CUDA_MODULE_LOADING";
