@@ -393,6 +393,7 @@ impl GraphExec {
     ) -> Result<()> {
         for used in self.contents.ordered() {
             used.memory.order_use(
+                "cuGraphLaunch",
                 guard,
                 &stream.handle,
                 launch,

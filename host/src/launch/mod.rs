@@ -29,6 +29,7 @@ use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::order::stream_handle::Overlap;
 use crate::panics::timeline::{NewLaunch, Reach};
+use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
 use crate::trace::listeners;
 use crate::trace::track::Track;
@@ -314,7 +315,7 @@ impl Stream {
             let (launch, _new) = self.number_launch(kernel);
             for used in packer.uses() {
                 if used.kind == AccessKind::Write {
-                    used.allocation.note_write(launch);
+                    used.allocation.note_write(WriteMark::of(launch));
                 }
             }
             // Where there is a file, too, the gate is not open.
@@ -364,7 +365,7 @@ impl Stream {
         // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.
         let launch = self.handle.timeline().next();
         for used in packer.uses() {
-            used.order(&guard, self, &launch)?;
+            used.order(CALL, &guard, self, &launch)?;
         }
         if let Some(variables) = &kernel.variables {
             match &capture {
@@ -373,6 +374,7 @@ impl Stream {
                 }
                 None => {
                     variables.order_use(
+                        CALL,
                         &guard,
                         &self.handle,
                         &launch,
