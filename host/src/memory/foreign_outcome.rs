@@ -37,6 +37,7 @@ use crate::stream::Stream;
 ///         Ok::<(), warpsmith_host::Error>(())
 ///     })
 /// }?;
+/// drop(work);
 /// outcome.give_up("it wrote two of four");
 /// let error = stream.download(&numbers).unwrap_err();
 /// assert!(error.to_string().contains("`fill` was writing it and was given up: it wrote two of four"), "{error}");
