@@ -97,9 +97,9 @@ pub use memory::{
     MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess, PhysicalMemory,
     PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
     PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
-    PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, SharedAtomics, SharedWord, StreamFlag,
-    Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit,
-    VolumeMut, Wait, WriteCombinedBuffer, compressed,
+    PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics, SharedWord,
+    StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints,
+    UnifiedUninit, VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use warpsmith_host::{ForeignOutcome, Gpu, Stream};
+use smallvec::SmallVec;
+use warpsmith_host::{ForeignOutcome, Gpu, Revocable, Stream};
 use warpsmith_nccl_abi::{ncclComm_t, ncclConfig_t, ncclResult_t};
 
 use crate::at_exit::Awaited;
@@ -77,16 +78,21 @@ pub(crate) struct Inner {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) timeout: Duration,
-    life: Mutex<Life>,
-    /// Of the work that was enqueued.
-    pub(crate) outcome: Arc<ForeignOutcome>,
+    state: Mutex<State>,
     /// Another thread wants to abort it: whoever waits on the host for other ranks gives up.
     gives_up: AtomicBool,
 }
 
-/// Whether the handle is one. Held by whoever calls NCCL with it: by one thread at a time.
+/// What is held by whoever calls NCCL with the handle: by one thread at a time.
+struct State {
+    life: Life,
+    /// Of the work that was enqueued.
+    outcome: ForeignOutcome,
+}
+
+/// Whether the handle is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Life {
+enum Life {
     Alive,
     Aborted,
     /// NCCL has not ended a call, and a graph's work needs the communicator: it is left as it is.
@@ -94,10 +100,29 @@ pub(crate) enum Life {
     Closed,
 }
 
+/// Keeps what waits cover from being taken for done ([`ForeignOutcome::hold`]) until it is dropped.
+struct Held<'a>(&'a Inner);
+
+impl Held<'_> {
+    fn new(inner: &Inner) -> Held<'_> {
+        inner.state().outcome.hold();
+        Held(inner)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.state().outcome.release();
+    }
+}
+
+/// Most groups have one communicator or two.
+pub(crate) type TakenList<'a> = SmallVec<[Taken<'a>; 2]>;
+
 /// A communicator that this thread alone calls NCCL with.
 pub(crate) struct Taken<'a> {
     inner: &'a Arc<Inner>,
-    life: MutexGuard<'a, Life>,
+    state: MutexGuard<'a, State>,
     /// Whether a graph held it before.
     is_held: bool,
 }
@@ -108,11 +133,11 @@ impl<'a> Taken<'a> {
     /// It was aborted.
     #[inline]
     pub(crate) fn take(call: &'static str, inner: &'a Arc<Inner>) -> Result<Taken<'a>> {
-        let life = inner.alive(call)?;
+        let state = inner.alive(call)?;
         let is_held = inner.is_held();
         Ok(Taken {
             inner,
-            life,
+            state,
             is_held,
         })
     }
@@ -125,8 +150,8 @@ impl<'a> Taken<'a> {
     pub(crate) fn take_all(
         call: &'static str,
         inners: impl Iterator<Item = &'a Arc<Inner>>,
-    ) -> Result<Vec<Taken<'a>>> {
-        let mut inners: Vec<&Arc<Inner>> = inners.collect();
+    ) -> Result<TakenList<'a>> {
+        let mut inners: SmallVec<[&Arc<Inner>; 2]> = inners.collect();
         // All threads take several in the same order.
         inners.sort_by_key(|inner| Arc::as_ptr(inner).addr());
         inners.dedup_by_key(|inner| Arc::as_ptr(inner).addr());
@@ -138,32 +163,42 @@ impl<'a> Taken<'a> {
         self.inner
     }
 
-    /// Waits until what was begun is no longer in progress. If that takes too long the communicator is aborted: what was begun is not
-    /// enqueued, and no graph has any of it.
-    ///
-    /// # Errors
-    ///
-    /// What NCCL reports; [`Error::Timeout`]; that another thread aborts the communicator.
-    #[cold]
-    pub(crate) fn finish(&mut self, call: &'static str) -> Result<()> {
-        let inner = self.inner;
-        let gives_up = || inner.gives_up.load(Ordering::SeqCst);
-        // SAFETY: the communicator is alive: `life` says so.
-        let done = unsafe { finish(inner.nccl, call, inner.comm(), inner.timeout, &gives_up) };
-        let error = match done {
-            Ok(Some(())) => return Ok(()),
-            Ok(None) => inner.timed_out(call, inner.timeout),
-            Err(error @ Error::Aborted { .. }) => error,
-            Err(error) => return Err(error),
-        };
-        match self.is_held && !inner.nccl.is_simulator {
-            true => {
-                *self.life = Life::Lost;
-                inner.outcome.give_up(&error);
-            }
-            false => inner.abort(&mut self.life, &error)?,
+    /// The work in `stream` that is about to be enqueued with the communicator.
+    #[inline]
+    pub(crate) fn revocable<'o>(
+        &'o mut self,
+        stream: &'o Stream,
+        name: &'static str,
+    ) -> Revocable<'o> {
+        Revocable {
+            outcome: &mut self.state.outcome,
+            stream,
+            name,
         }
-        Err(error)
+    }
+
+    /// As [`Inner::finish`], for calls that enqueue nothing.
+    pub(crate) fn finish(&mut self, call: &'static str) -> Result<()> {
+        // SAFETY: the communicator is alive, and this thread's alone.
+        unsafe { self.inner.finish(call) }.map_err(|error| self.end_after(error))
+    }
+
+    /// What becomes of the communicator after an error of [`Inner::finish`]: if that has not seen the end of what was begun, it is aborted, so that what was
+    /// begun is not enqueued, and no graph has any of it. Gives the error to tell.
+    #[cold]
+    pub(crate) fn end_after(&mut self, error: Error) -> Error {
+        if !matches!(error, Error::Timeout { .. } | Error::Aborted { .. }) {
+            return error;
+        }
+        let (inner, state) = (self.inner, &mut *self.state);
+        if self.is_held && !inner.nccl.is_simulator {
+            state.life = Life::Lost;
+            state.outcome.give_up(&error);
+            return error;
+        }
+        // The first error is the one to tell.
+        let _ = inner.abort(state, &error);
+        error
     }
 }
 
@@ -183,13 +218,15 @@ impl Inner {
             rank,
             size,
             timeout,
-            life: Mutex::new(Life::Alive),
-            outcome: Arc::default(),
+            state: Mutex::new(State {
+                life: Life::Alive,
+                outcome: ForeignOutcome::default(),
+            }),
             gives_up: AtomicBool::new(false),
         }
     }
 
-    /// Whether something beside its [`Communicator`] holds it: a graph. The caller has its life, so that none comes to hold it meanwhile.
+    /// Whether something beside its [`Communicator`] holds it: a graph. The caller has its state, so that none comes to hold it meanwhile.
     #[inline]
     fn is_held(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) > 1
@@ -201,8 +238,8 @@ impl Inner {
     }
 
     #[inline]
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The right to call NCCL.
@@ -211,28 +248,45 @@ impl Inner {
     ///
     /// The communicator was aborted.
     #[inline]
-    pub(crate) fn alive(&self, call: &'static str) -> Result<MutexGuard<'_, Life>> {
-        let life = self.life();
-        match *life {
-            Life::Alive => Ok(life),
+    fn alive(&self, call: &'static str) -> Result<MutexGuard<'_, State>> {
+        let state = self.state();
+        match state.life {
+            Life::Alive => Ok(state),
             Life::Aborted | Life::Lost | Life::Closed => Err(Error::Aborted { call }),
         }
     }
 
+    /// Waits until what was begun is no longer in progress.
+    ///
+    /// # Errors
+    ///
+    /// What NCCL reports; [`Error::Timeout`]; that another thread aborts the communicator.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is alive, and the caller has its state.
+    #[cold]
+    pub(crate) unsafe fn finish(&self, call: &'static str) -> Result<()> {
+        let gives_up = || self.gives_up.load(Ordering::SeqCst);
+        // SAFETY: the communicator is alive: this function's condition.
+        let done = unsafe { finish(self.nccl, call, self.comm(), self.timeout, &gives_up) };
+        done?.ok_or_else(|| self.timed_out(call, self.timeout))
+    }
+
     /// Ends all waiting for other ranks, and with it the communicator.
-    pub(crate) fn abort(&self, life: &mut Life, reason: impl Display) -> Result<()> {
-        if *life != Life::Alive {
+    fn abort(&self, state: &mut State, reason: impl Display) -> Result<()> {
+        if state.life != Life::Alive {
             return Ok(());
         }
-        *life = Life::Aborted;
-        self.outcome.give_up(reason);
+        state.life = Life::Aborted;
+        state.outcome.give_up(reason);
         // SAFETY: the communicator was alive, and is never used again; whoever calls this knows that no graph's work needs it, or that it
         // is the simulator's, whose graphs find out that it is gone.
         let code = unsafe { (self.nccl.functions.ncclCommAbort)(self.comm()) };
         check("ncclCommAbort", code, None)
     }
 
-    pub(crate) fn timed_out(&self, call: &'static str, waited: Duration) -> Error {
+    fn timed_out(&self, call: &'static str, waited: Duration) -> Error {
         Error::Timeout {
             call,
             rank: self.rank,
@@ -243,8 +297,8 @@ impl Inner {
 
     /// Gives the communicator back.
     fn close(&self) -> Result<()> {
-        let mut life = self.life();
-        if *life != Life::Alive {
+        let mut state = self.state();
+        if state.life != Life::Alive {
             return Ok(());
         }
         let (nccl, comm) = (self.nccl, self.comm());
@@ -257,11 +311,11 @@ impl Inner {
             Ok(Some(())) => {}
             Ok(None) => return Err(self.timed_out("Communicator::close", self.timeout)),
             Err(error) => {
-                self.abort(&mut life, &error)?;
+                self.abort(&mut state, &error)?;
                 return Err(error);
             }
         }
-        *life = Life::Closed;
+        state.life = Life::Closed;
         // SAFETY: the communicator is alive until here, and never used again.
         let code = unsafe { (nccl.functions.ncclCommDestroy)(comm) };
         check("ncclCommDestroy", code, None)
@@ -270,27 +324,29 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if *self.life() != Life::Alive {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if state.life != Life::Alive {
             return;
         }
+        state.life = Life::Closed;
+        let outcome = std::mem::take(&mut state.outcome);
         // On a thread of its own: NCCL waits for work and for other ranks, and this thread may be one that must not call the driver.
         let place = (self.rank, self.size);
-        let mut rest = Inner::new(
+        let rest = Inner::new(
             self.nccl,
             self.comm(),
             self.gpu.clone(),
             place,
             self.timeout,
         );
-        rest.outcome = self.outcome.clone();
-        *self.life() = Life::Closed;
+        rest.state().outcome = outcome;
         let awaited = Awaited::new();
         std::thread::spawn(move || {
             let _awaited = awaited;
             let _ = rest.gpu.make_current();
             if rest.close().is_err() {
                 // Nothing more can be done but to leave it.
-                *rest.life() = Life::Aborted;
+                rest.state().life = Life::Aborted;
             }
         });
     }
@@ -329,11 +385,11 @@ impl Communicator {
     /// What went wrong in work that was enqueued: another rank ended or made another call. The communicator is lost then; work that still
     /// waits does so until [`abort`](Self::abort).
     pub fn check(&self) -> Result<()> {
-        let _life = self.inner.alive("Communicator::check")?;
+        let mut state = self.inner.alive("Communicator::check")?;
         match self.asynchronous_error() {
             None => Ok(()),
             Some(error) => {
-                self.inner.outcome.give_up(&error);
+                state.outcome.give_up(&error);
                 Err(error)
             }
         }
@@ -367,11 +423,10 @@ impl Communicator {
         const CALL: &str = "Communicator::wait";
         let begin = Instant::now();
         let mut pause = Duration::from_micros(20);
-        let outcome = &self.inner.outcome;
-        outcome.hold();
+        let _held = Held::new(&self.inner);
         while !stream.is_idle()? {
             {
-                let mut life = self.inner.alive(CALL)?;
+                let mut state = self.inner.alive(CALL)?;
                 let error = match self.asynchronous_error() {
                     None if begin.elapsed() < timeout => None,
                     None => Some(self.inner.timed_out(CALL, timeout)),
@@ -379,8 +434,8 @@ impl Communicator {
                 };
                 if let Some(error) = error {
                     match self.may_be_aborted() {
-                        true => self.inner.abort(&mut life, &error)?,
-                        false => outcome.give_up(&error),
+                        true => self.inner.abort(&mut state, &error)?,
+                        false => state.outcome.give_up(&error),
                     }
                     return Err(error);
                 }
@@ -389,18 +444,13 @@ impl Communicator {
             pause = (pause * 2).min(Duration::from_millis(2));
         }
         stream.synchronize()?;
-        match *self.inner.life() {
-            Life::Alive => match self.asynchronous_error() {
-                None => {
-                    outcome.release();
-                    Ok(())
-                }
-                Some(error) => {
-                    outcome.give_up(&error);
-                    Err(error)
-                }
-            },
-            Life::Aborted | Life::Lost | Life::Closed => Err(Error::Aborted { call: CALL }),
+        let mut state = self.inner.alive(CALL)?;
+        match self.asynchronous_error() {
+            None => Ok(()),
+            Some(error) => {
+                state.outcome.give_up(&error);
+                Err(error)
+            }
         }
     }
 
@@ -419,7 +469,7 @@ impl Communicator {
     pub fn abort(&self) -> Result<()> {
         let gives_up = &self.inner.gives_up;
         gives_up.store(true, Ordering::SeqCst);
-        let mut life = self.inner.life();
+        let mut state = self.inner.state();
         if !self.may_be_aborted() {
             gives_up.store(false, Ordering::SeqCst);
             return Err(Error::misuse(
@@ -428,7 +478,7 @@ impl Communicator {
                 "drop the graph and what was instantiated from it first",
             ));
         }
-        self.inner.abort(&mut life, "the communicator was aborted")
+        self.inner.abort(&mut state, "the communicator was aborted")
     }
 
     /// Gives the communicator back when all its work is done; all ranks do it. Waits for that.

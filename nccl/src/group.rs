@@ -1,5 +1,7 @@
 //! Calls on communicators, alone or in groups.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use warpsmith_host::{DeviceRead, DeviceWrite, ForeignMemory, ForeignWork, Stream};
 use warpsmith_nccl_abi::{ncclRedOp_t, ncclResult_t};
@@ -14,8 +16,8 @@ use crate::error::{Error, Result};
 /// communicator needs one, and so do sends and receives that depend on each other. See [`group`].
 pub struct Group<'a> {
     work: ForeignWork<'a>,
-    /// Most groups have one.
-    calls: SmallVec<[Queued<'a>; 1]>,
+    /// Most groups have one, or a send and a receive.
+    calls: SmallVec<[Queued<'a>; 2]>,
 }
 
 struct Queued<'a> {
@@ -52,16 +54,58 @@ struct Queued<'a> {
 ///
 /// The closure's; what NCCL refuses; [`Error::Timeout`] where other ranks do not connect, which costs the communicator.
 pub fn group<'a>(build: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()> {
+    try_group(build)
+}
+
+/// As [`group`], for a closure with an error type of its own, and with a value, which is given back when the calls are enqueued.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_nccl::{Communicator, Reduction, try_group};
+///
+/// fn contribute(path: &str, communicator: &Communicator, stream: &Stream) -> std::result::Result<usize, Box<dyn std::error::Error>> {
+///     let mut sums = stream.zeroed::<u8>(4)?;
+///     try_group(|group| {
+///         let data = std::fs::read(path)?;
+///         group.all_reduce_in_place(communicator, stream, &mut sums, Reduction::Sum)?;
+///         Ok(data.len())
+///     })
+/// }
+///
+/// # fn main() -> Result<(), warpsmith_nccl::Error> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// # let communicator = Communicator::all(&[gpu.clone()])?.remove(0);
+/// # let stream = gpu.stream()?;
+/// assert!(contribute("/nonexistent", &communicator, &stream).is_err());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// As for [`group`].
+pub fn try_group<'a, R, E: From<Error>>(
+    build: impl FnOnce(&mut Group<'a>) -> Result<R, E>,
+) -> Result<R, E> {
     let mut group = Group {
-        work: ForeignWork::new(CALL),
+        work: new_work(),
         calls: SmallVec::new(),
     };
-    build(&mut group)?;
+    let value = build(&mut group)?;
     let Group { mut work, calls } = group;
-    match calls.into_inner() {
-        Ok([only]) => only.enqueue_alone(&mut work),
-        Err(calls) => enqueue_together(&mut work, &calls),
-    }
+    match &calls[..] {
+        [only] => only.enqueue_alone(&mut work),
+        calls => enqueue_together(&mut work, calls),
+    }?;
+    Ok(value)
+}
+
+/// No work yet. NCCL sets the device that its communicator is of, and the one again that was.
+#[inline(always)]
+fn new_work<'a>() -> ForeignWork<'a> {
+    let mut work = ForeignWork::new(CALL);
+    work.sets_device();
+    work
 }
 
 /// By which errors name what puts calls in order.
@@ -147,23 +191,25 @@ impl<'a> Queued<'a> {
     /// writing, as far as the counts say, which are those of the buffers; a graph keeps the communicators. What NCCL has begun it has enqueued
     /// when it is no longer in progress.
     #[inline(always)]
-    fn enqueue_alone(self, work: &mut ForeignWork<'a>) -> Result<()> {
+    fn enqueue_alone(&self, work: &mut ForeignWork<'a>) -> Result<()> {
         if self.collective.is_several {
-            return enqueue_together(work, &[self]);
+            return enqueue_together(work, std::slice::from_ref(self));
         }
         let call = self.collective.name;
         let inner = &self.communicator.inner;
         let mut taken = Taken::take(call, inner)?;
         work.keeps(inner);
-        work.belongs_to(&inner.outcome, call);
+        let revocable = &mut [taken.revocable(self.stream, call)];
         // SAFETY: NCCL enqueues in the call's stream alone, which was named; it uses the buffers as they were named, as far as the counts say,
-        // which `new` took from them; `work` keeps the communicator. What it has begun it has enqueued when it is no longer in progress.
-        unsafe {
-            work.enqueue_by_ref(|| match self.make()? {
+        // which `new` took from them; `work` keeps the communicator, which was taken, so it is alive, and this thread's alone. What it has
+        // begun it has enqueued when it is no longer in progress.
+        let done = unsafe {
+            work.enqueue_revocable(revocable, || match self.make()? {
                 true => Ok(()),
-                false => taken.finish(call),
+                false => inner.finish(call),
             })
-        }
+        };
+        done.map_err(|error| taken.end_after(error))
     }
 }
 
@@ -177,20 +223,36 @@ fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Res
     let nccl = &first.communicator.inner.nccl.functions;
     let inners = calls.iter().map(|queued| &queued.communicator.inner);
     let mut taken = Taken::take_all(CALL, inners)?;
-    for taken in &taken {
-        work.keeps(taken.inner());
-        work.belongs_to(&taken.inner().outcome, first.collective.name);
+    let inners: SmallVec<[_; 2]> = taken.iter().map(Taken::inner).collect();
+    inners.iter().for_each(|inner| work.keeps(inner));
+    let mut revocable: SmallVec<[_; 2]> = SmallVec::new();
+    for taken in &mut taken {
+        let is_of = |call: &&Queued<'_>| Arc::ptr_eq(&call.communicator.inner, taken.inner());
+        if let Some(call) = calls.iter().find(is_of) {
+            revocable.push(taken.revocable(call.stream, call.collective.name));
+        }
     }
     let make = || calls.iter().try_for_each(|call| call.make().map(drop));
+    // Which communicator has not ended what was begun.
+    let mut unfinished = 0;
     // SAFETY: NCCL enqueues in the calls' streams alone, which were named; it uses the buffers as they were named, as far as the counts say,
-    // which `Queued::new` took from them; `work` keeps the communicators. What it has begun it has enqueued when it is no longer in progress.
-    unsafe {
-        work.enqueue_by_ref(|| match grouped(nccl, make)? {
+    // which `Queued::new` took from them; `work` keeps the communicators, which were taken, so they are alive, and this thread's alone. What it
+    // has begun it has enqueued when it is no longer in progress.
+    let done = unsafe {
+        work.enqueue_revocable(&mut revocable, || match grouped(nccl, make)? {
             // Whether what was begun is enqueued, as NCCL says.
             true => Ok(()),
-            false => taken.iter_mut().try_for_each(|taken| taken.finish(CALL)),
+            false => inners.iter().enumerate().try_for_each(|(index, inner)| {
+                unfinished = index;
+                inner.finish(CALL)
+            }),
         })
-    }
+    };
+    drop(revocable);
+    done.map_err(|error| match taken.get_mut(unfinished) {
+        Some(taken) => taken.end_after(error),
+        None => error,
+    })
 }
 
 /// Why a call cannot be added.
@@ -361,7 +423,7 @@ macro_rules! method {
             {
                 let collective = &collective::$collective;
                 Queued::check(collective, self, stream, $rank)?;
-                let mut work = ForeignWork::new(CALL);
+                let mut work = new_work();
                 let ($work, $stream) = (&mut work, stream);
                 $($named)*
                 let buffers = (&$from, &$to);

@@ -61,7 +61,7 @@ pub use call::{functions, version};
 pub use communicator::{Communicator, Options};
 pub use element::{Element, Reduction};
 pub use error::{Error, Library, Misuse, NcclError, Result};
-pub use group::{Group, group};
+pub use group::{Group, group, try_group};
 pub use id::UniqueId;
 pub use launcher::Launcher;
 pub use library::{Functions, Version};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use warpsmith_host::prelude::*;
-use warpsmith_nccl::{Communicator, Error, Options, Reduction, UniqueId, group};
+use warpsmith_nccl::{Communicator, Error, Options, Reduction, UniqueId, group, try_group};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -174,4 +174,58 @@ fn buffers_of_other_streams_are_waited_for() {
                 .all(|&x| x == round)
         );
     }
+}
+
+/// A closure with an error of its own: what it gives is given back, and after its error nothing is enqueued. A call
+/// needs no context to be current on its thread.
+#[test]
+fn a_group_has_any_error_and_a_value() {
+    #[derive(Debug)]
+    enum Failure {
+        Collective(Error),
+        Odd(usize),
+    }
+    impl From<Error> for Failure {
+        fn from(error: Error) -> Self {
+            Failure::Collective(error)
+        }
+    }
+    let Some(communicator) = alone() else { return };
+    let stream = communicator.gpu().stream().expect("a stream");
+    let group_of = |count: usize| {
+        let send = stream.upload(&[5_u32; 4]).expect("upload");
+        let mut receive = stream.zeroed::<u32>(4).expect("a buffer");
+        let made = try_group(|group| {
+            group.all_reduce(&communicator, &stream, &send, &mut receive, Reduction::Sum)?;
+            match count % 2 {
+                0 => Ok(count / 2),
+                _ => Err(Failure::Odd(count)),
+            }
+        });
+        (made, stream.download(&receive).expect("download"))
+    };
+    let (made, received) = group_of(6);
+    assert!(matches!(made, Ok(3)), "{made:?}");
+    assert_eq!(received, [5; 4]);
+    let (made, received) = group_of(7);
+    assert!(matches!(made, Err(Failure::Odd(7))), "{made:?}");
+    assert_eq!(received, [0; 4]);
+    let mut short = stream.zeroed::<u32>(3).expect("a buffer");
+    let send = stream.zeroed::<u32>(4).expect("a buffer");
+    let made = try_group(|group| -> Result<(), Failure> {
+        group.all_reduce(&communicator, &stream, &send, &mut short, Reduction::Sum)?;
+        Ok(())
+    });
+    assert!(
+        matches!(made, Err(Failure::Collective(Error::Invalid(_)))),
+        "{made:?}"
+    );
+    // A thread on which nothing was made current yet.
+    let mut data = stream.upload(&[2_u32; 4]).expect("upload");
+    std::thread::scope(|scope| {
+        let thread =
+            scope.spawn(|| communicator.all_reduce_in_place(&stream, &mut data, Reduction::Sum));
+        thread.join().expect("no panic").expect("enqueued");
+    });
+    assert_eq!(stream.download(&data).expect("download"), [2; 4]);
 }

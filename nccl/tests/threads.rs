@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use common::*;
 use half::{bf16, f16};
+use warpsmith_host::CopyBatch;
 use warpsmith_host::prelude::*;
 use warpsmith_nccl::{Communicator, Element, Error, Reduction, Result, group};
 
@@ -387,6 +388,29 @@ fn a_rank_that_never_calls_costs_the_communicator_and_not_the_program() {
         matches!(refused, warpsmith_host::Error::Unfinished(_)),
         "{refused}"
     );
+    // A batch is refused as a whole, whether the memory is copied as a row or as a box.
+    let good = stream.upload(&[3_u32; 4]).expect("upload");
+    let mut wide = stream.zeroed::<u32>(4).expect("zeros");
+    let mut wide_rows = wide.matrix_mut(2, 2).expect("a matrix");
+    let rows = data.matrix(2, 2).expect("a matrix");
+    let mut copies = [0; 2].map(|_| stream.zeroed::<u32>(4).expect("zeros"));
+    let [of_good, of_data] = &mut copies;
+    let mut by_rows = CopyBatch::new();
+    by_rows.copy(&good, of_good).expect("a copy");
+    by_rows.copy(&data, of_data).expect("a copy");
+    let mut by_boxes = CopyBatch::new();
+    by_boxes
+        .copy_matrix(&rows, &mut wide_rows)
+        .expect("a copy of a box");
+    for batch in [by_rows, by_boxes] {
+        let refused = stream.copy_batch(batch).expect_err("undefined");
+        assert!(
+            matches!(refused, warpsmith_host::Error::Unfinished(_)),
+            "{refused}"
+        );
+    }
+    assert_eq!(stream.download(&copies[0]).expect("download"), [0; 4]);
+    assert_eq!(stream.download(&wide).expect("download"), [0; 4]);
     // And the device works on.
     stream.fill(&mut data, 7).expect("a fill");
     assert_eq!(stream.download(&data).expect("download"), [7; 4]);

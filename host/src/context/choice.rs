@@ -74,7 +74,7 @@ impl FromStr for DeviceChoice {
                 .or_else(|| number_behind("simulator:").map(DeviceChoice::simulated))
                 .ok_or_else(|| {
                     Error::misuse(
-                        "DeviceChoice",
+                        "DeviceChoice::from_str",
                         Code::INVALID_DEVICE,
                         format!("`{text}` is not a device"),
                         "WARPSMITH_DEVICE may be `simulator`, `simulator:N`, `cuda` or `cuda:N`",

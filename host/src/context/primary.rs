@@ -1,5 +1,6 @@
 //! A device's primary context: retained once, made current on every thread that needs it, released by its last owner.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -16,6 +17,11 @@ use crate::driver_call::loss::{ContextLoss, unheard};
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result, report_drop_error};
+
+thread_local! {
+    /// The context that [`Context::bind_once`] made current on this thread last.
+    static BOUND: Cell<raw::CUcontext> = const { Cell::new(std::ptr::null_mut()) };
+}
 
 /// The primary context and what never changes about its device. It knows nothing of what is made in it.
 pub(crate) struct Context {
@@ -124,6 +130,20 @@ impl Context {
         } else {
             self.bind_slowly()
         }
+    }
+
+    /// As [`bind`](Self::bind), unless this thread has had the context made current so before: for calls of libraries that make it current themselves.
+    /// What they find is not asked for, so it may be what somebody else has made current since; but a thread that has no context at all
+    /// is not left to them, which would take that of device 0.
+    #[inline]
+    pub(crate) fn bind_once(&self) -> Result<()> {
+        callback::refuse_inside()?;
+        if BOUND.get() == self.raw() {
+            return Ok(());
+        }
+        self.bind()?;
+        BOUND.set(self.raw());
+        Ok(())
     }
 
     /// Makes a call that names one of this context's streams, by which the driver knows the context: which one is current matters to none of

@@ -137,6 +137,12 @@ impl DeviceState {
         self.context.bind()
     }
 
+    /// As [`bind`](Self::bind), unless this thread has had the context made current so before.
+    #[inline]
+    pub(crate) fn bind_once(&self) -> Result<()> {
+        self.context.bind_once()
+    }
+
     #[inline]
     pub(crate) fn limits(&self) -> &Limits {
         &self.context.limits

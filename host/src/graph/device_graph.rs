@@ -224,6 +224,7 @@ impl DeviceGraph {
         let launch = stream.handle.timeline().next();
         let turn = self.turn.taken();
         turn.memory.order_use(
+            "cuGraphUpload",
             &guard,
             &stream.handle,
             &launch,

@@ -138,6 +138,7 @@ impl GraphExec {
     ) -> Result<()> {
         for used in self.contents.ordered() {
             used.memory.order_use(
+                "cuGraphLaunch",
                 guard,
                 &stream.handle,
                 launch,

@@ -21,6 +21,7 @@ use crate::order::access::{AccessKind, ViewScope};
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::panics::timeline::{NewLaunch, Reach};
+use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
 use crate::trace::listeners;
 use crate::trace::track::Track;
@@ -78,7 +79,7 @@ impl Stream {
             let (number, _new) = self.number_launch(function);
             for used in packer.uses() {
                 if used.kind == AccessKind::Write {
-                    used.allocation.note_write(number);
+                    used.allocation.note_write(WriteMark::of(number));
                 }
             }
             // Where there is a file, too, the gate is not open.
@@ -134,7 +135,7 @@ impl Stream {
         // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.
         let numbered = self.handle.timeline().next();
         for used in packer.uses() {
-            used.order(&guard, self, &numbered)?;
+            used.order(CALL, &guard, self, &numbered)?;
         }
         if let Some(variables) = &function.variables {
             match &capture {
@@ -143,6 +144,7 @@ impl Stream {
                 }
                 None => {
                     variables.order_use(
+                        CALL,
                         &guard,
                         &self.handle,
                         &numbered,

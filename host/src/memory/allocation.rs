@@ -17,6 +17,7 @@ use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::NewLaunch;
+use crate::panics::write_mark::WriteMark;
 use crate::reclaim::Reclaim;
 use crate::stream::Stream;
 use crate::sync::lock;
@@ -183,10 +184,10 @@ impl Allocation {
         self.history.is_owned_by(number)
     }
 
-    /// Notes a write in the stream that owns it, as or after this launch.
+    /// Notes a write in the stream that owns it.
     #[inline]
-    pub(crate) fn note_write(&self, launch: u64) {
-        self.history.note_write(launch);
+    pub(crate) fn note_write(&self, mark: WriteMark) {
+        self.history.note_write(mark);
     }
 
     /// Restricts managed memory on a device that cannot share it.
@@ -326,12 +327,12 @@ impl Allocation {
         }
     }
 
-    fn check_attachment(&self, stream: &StreamHandle) -> Result<()> {
+    fn check_attachment(&self, call: &'static str, stream: &StreamHandle) -> Result<()> {
         match self.attachment() {
             Attachment::Everywhere => Ok(()),
             Attachment::OneStream(owner) if *owner == *stream => Ok(()),
             Attachment::OneStream(_) | Attachment::HostOnly => Err(Error::misuse(
-                "UnifiedBuffer",
+                call,
                 Code::NOT_PERMITTED,
                 "the memory is attached to the host or to another stream, and this device cannot share it",
                 "attach it to this stream or globally first",
@@ -354,13 +355,14 @@ impl OrderedMemory for Allocation {
 
     fn order_use(
         &self,
+        call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
         launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
-        self.check_attachment(stream)?;
+        self.check_attachment(call, stream)?;
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {

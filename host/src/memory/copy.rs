@@ -21,6 +21,7 @@ use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::order::access::AccessKind;
+use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
 use crate::trace::track::Track;
 use crate::trace::work::Work;
@@ -314,7 +315,8 @@ impl Stream {
                 if let Some(allocation) = view.allocation
                     && *kind == AccessKind::Write
                 {
-                    allocation.note_write(self.handle.timeline().after_last());
+                    let launch = self.handle.timeline().after_last();
+                    allocation.note_write(WriteMark::of(launch));
                 }
             }
             return enqueue();
@@ -323,7 +325,7 @@ impl Stream {
         // Until it is enqueued.
         let launch = self.handle.timeline().next();
         for used in uses.iter().filter_map(ViewUse::of_memory) {
-            used.order(&guard, self, &launch)?;
+            used.order(call, &guard, self, &launch)?;
         }
         enqueue()
     }

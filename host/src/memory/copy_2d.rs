@@ -80,7 +80,12 @@ impl Stream {
         stride: usize,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        Shape::new(data.len(), to.rows(), to.columns(), stride)?;
+        Shape::new(
+            "Stream::upload_matrix_with_stride",
+            data.len(),
+            (to.rows(), to.columns()),
+            stride,
+        )?;
         let (view, bytes) = (to.elements.view(), to.shape.bytes::<T>());
         self.read_from_host(CALL, bytes, data, view, |data| {
             let from = Rows::on_host(data.cast_mut(), stride);
@@ -117,7 +122,12 @@ impl Stream {
             "the host would have to wait for the rows",
             "copy to page-locked memory (`copy_matrix_to_host`), which each launch writes, or download after launching the graph",
         )?;
-        Shape::new(data.len(), from.rows(), from.columns(), stride)?;
+        Shape::new(
+            "Stream::download_matrix_into",
+            data.len(),
+            (from.rows(), from.columns()),
+            stride,
+        )?;
         let view = from.elements.view();
         let to = Rows::on_host(data.as_mut_ptr(), stride);
         let bytes = from.shape.bytes::<T>();

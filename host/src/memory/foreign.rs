@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
-use super::foreign_outcome::ForeignOutcome;
+use super::foreign_outcome::Revocable;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::access::AccessKind;
 use crate::order::device_order::DeviceOrder;
 use crate::order::order_lock::OrderGuard;
+use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
 use crate::trace::Begun;
 use crate::trace::listeners::{self, Told};
@@ -25,7 +26,7 @@ use crate::trace::work::Work;
 /// whoever uses the memory waits for it. The borrows last until then, so safe code can name no memory twice where it is written.
 ///
 /// Work in one stream, whose memory no other stream has used, costs what a launch costs beside the driver's call: some comparisons, and no
-/// lock but that of a [`ForeignOutcome`] that it belongs to.
+/// lock.
 ///
 /// ```
 /// use std::ffi::c_void;
@@ -59,8 +60,8 @@ pub struct ForeignWork<'a> {
     /// Streams that work is enqueued in, with or without memory; no two neighbours are the same.
     streams: SmallVec<[&'a Stream; 1]>,
     kept: SmallVec<[&'a (dyn Shared + Sync); 1]>,
-    /// What the work belongs to, and as what.
-    outcomes: SmallVec<[(&'a ForeignOutcome, &'static str); 1]>,
+    /// The library makes the device current that it needs.
+    sets_device: bool,
 }
 
 /// What a graph can be given a share of.
@@ -108,7 +109,7 @@ impl<'a> ForeignWork<'a> {
             parts: SmallVec::new(),
             streams: SmallVec::new(),
             kept: SmallVec::new(),
-            outcomes: SmallVec::new(),
+            sets_device: false,
         }
     }
 
@@ -157,11 +158,11 @@ impl<'a> ForeignWork<'a> {
         self.kept.push(object);
     }
 
-    /// The library may give the work up before it is done, and says so to `outcome`; the error of who reads what it was writing calls it by
-    /// `name`. Of work that becomes part of a graph nothing is noted: each launch of that would be work of its own.
+    /// The library makes the device current itself that it needs, and afterwards the one again that was: which one is current when it is called is
+    /// then not asked each time. It is one that this crate has made current on this thread, or what somebody else has since.
     #[inline(always)]
-    pub fn belongs_to(&mut self, outcome: &'a ForeignOutcome, name: &'static str) {
-        self.outcomes.push((outcome, name));
+    pub fn sets_device(&mut self) {
+        self.sets_device = true;
     }
 
     /// A part of each piece of work: that it is inlined, as all on the way to the library's call, leaves the lists where they are, of lengths
@@ -198,7 +199,7 @@ impl<'a> ForeignWork<'a> {
     }
 
     /// Puts the work in order and enqueues it. The device of the stream that was named last is current on this thread while `enqueue`
-    /// runs. Meanwhile other threads that put work on these devices may wait: it should not wait for them.
+    /// runs, but for what [`sets_device`](Self::sets_device) says. Meanwhile other threads that put work on these devices may wait: it should not wait for them.
     ///
     /// # Errors
     ///
@@ -262,30 +263,62 @@ impl<'a> ForeignWork<'a> {
         &mut self,
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
+        // SAFETY: the caller promises what is asked for.
+        unsafe { self.enqueue_revocable(&mut [], enqueue) }
+    }
+
+    /// As [`enqueue_by_ref`](Self::enqueue_by_ref), for work that the library may give up before it is done: it says so to the [`ForeignOutcome`] of the
+    /// stream, and the error of who reads what was being written calls the work by its name. Of work that becomes part of a graph nothing is noted: each
+    /// launch of that would be work of its own.
+    ///
+    /// [`ForeignOutcome`]: crate::ForeignOutcome
+    ///
+    /// # Errors
+    ///
+    /// As for [`enqueue`](Self::enqueue).
+    ///
+    /// # Safety
+    ///
+    /// As for [`enqueue`](Self::enqueue), each time.
+    #[inline(always)]
+    pub unsafe fn enqueue_revocable<R, E: From<Error>>(
+        &mut self,
+        revocable: &mut [Revocable<'_>],
+        enqueue: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
         let Some(stream) = self.in_owning_stream() else {
-            return self.enqueue_in_order(enqueue);
+            return self.enqueue_in_order(revocable, enqueue);
         };
-        stream.gpu.bind()?;
+        match self.sets_device {
+            true => stream.gpu.bind_once()?,
+            false => stream.gpu.bind()?,
+        }
         let timeline = stream.handle.timeline();
-        // Work that may be given up has a number of its own, until it is enqueued one that may still have to be: what is written later has
-        // another.
-        let own = (!self.outcomes.is_empty()).then(|| (timeline.next(), timeline.next()));
-        let launch = match &own {
-            Some((launch, _)) => launch.number,
-            None => timeline.after_last(),
+        // Work that may be given up has a number of its own.
+        let own = (!revocable.is_empty()).then(|| timeline.next());
+        let mark = match &own {
+            Some(launch) => WriteMark::revocable(launch.number),
+            None => WriteMark::of(timeline.after_last()),
         };
         let mut writes = false;
         for (_, used) in &self.parts {
             if used.kind == AccessKind::Write {
                 writes = true;
                 if let Some(allocation) = used.view.allocation {
-                    allocation.note_write(launch);
+                    allocation.note_write(mark);
                 }
             }
         }
         if writes {
-            for (outcome, name) in &self.outcomes {
-                outcome.note(stream, launch, name);
+            for Revocable {
+                outcome,
+                stream: of,
+                name,
+            } in revocable
+            {
+                if of.handle == stream.handle {
+                    outcome.note(stream, mark, name);
+                }
             }
         }
         enqueue()
@@ -314,9 +347,10 @@ impl<'a> ForeignWork<'a> {
     #[cold]
     fn enqueue_in_order<R, E: From<Error>>(
         &self,
+        revocable: &mut [Revocable<'_>],
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
-        self.in_order(|_| {
+        self.in_order(revocable, |_| {
             for stream in &self.streams {
                 stream
                     .gpu
@@ -329,6 +363,7 @@ impl<'a> ForeignWork<'a> {
     /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
     pub(super) fn in_order<R, E: From<Error>>(
         &self,
+        revocable: &mut [Revocable<'_>],
         enqueue: impl FnOnce(&OrderGuard<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut gpus: SmallVec<[&Arc<OpenDevice>; 1]> =
@@ -351,15 +386,20 @@ impl<'a> ForeignWork<'a> {
                 continue;
             };
             let launch = stream.handle.timeline().next();
-            used.order(guard, stream, &launch)?;
-            if !self.outcomes.is_empty()
-                && used.kind == AccessKind::Write
-                && !stream.handle.is_captured()
-            {
-                for (outcome, name) in &self.outcomes {
-                    outcome.note(stream, launch.number, name);
+            used.order(self.call, guard, stream, &launch)?;
+            if used.kind == AccessKind::Write && !stream.handle.is_captured() {
+                let mut is_noted = false;
+                for of_stream in &mut *revocable {
+                    if of_stream.stream.handle == stream.handle {
+                        let mark = WriteMark::of(launch.number);
+                        of_stream.outcome.note(stream, mark, of_stream.name);
+                        is_noted = true;
+                    }
                 }
-                launches.push(stream.handle.timeline().next());
+                // What is written later has another number.
+                if is_noted {
+                    launches.push(stream.handle.timeline().next());
+                }
             }
             // Until it is enqueued.
             launches.push(launch);

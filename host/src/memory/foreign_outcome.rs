@@ -1,16 +1,17 @@
 //! What becomes of work of another library after it was enqueued.
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::panics::timeline::Timeline;
 use crate::panics::unfinished::UnfinishedWork;
+use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
-use crate::sync::lock;
 
 /// What becomes of work of another library after it was enqueued, where the library can end it before its time: as a communicator whose
 /// ranks wait for each other does. Pieces of [`ForeignWork`](crate::ForeignWork) that end together belong to one
-/// ([`ForeignWork::belongs_to`](crate::ForeignWork::belongs_to)).
+/// ([`ForeignWork::enqueue_revocable`](crate::ForeignWork::enqueue_revocable)). Who has it knows that no such work is being enqueued: a library whose
+/// calls may come from several threads has it behind the lock that keeps these apart.
 ///
 /// A wait for work that was given up succeeds. But what the work was writing is undefined, and so reading it on the host answers
 /// [`Error::Unfinished`](crate::Error::Unfinished), and so does copying it, until something else has written any of it. Kernels that read it are not kept
@@ -19,24 +20,24 @@ use crate::sync::lock;
 /// ```
 /// use warpsmith_driver::raw;
 /// use warpsmith_host::prelude::*;
-/// use warpsmith_host::{ForeignOutcome, ForeignWork};
+/// use warpsmith_host::{ForeignOutcome, ForeignWork, Revocable};
 ///
 /// # fn main() -> Result<()> {
 /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
 /// let stream = gpu.stream()?;
 /// let mut numbers = stream.upload(&[1_u8, 2, 3, 4])?;
-/// let outcome = ForeignOutcome::default();
+/// let mut outcome = ForeignOutcome::default();
 /// let mut work = ForeignWork::new("a library's fill");
-/// work.belongs_to(&outcome, "fill");
 /// let memory = work.writes(&stream, &mut numbers)?;
 /// // SAFETY: the fill is enqueued in `stream`, and writes two bytes of `numbers`.
 /// unsafe {
-///     work.enqueue(|| {
+///     work.enqueue_revocable(&mut [Revocable { outcome: &mut outcome, stream: &stream, name: "fill" }], || {
 ///         let code = raw::cuMemsetD8Async(memory.pointer().address(), 7, 2, stream.as_raw().cast());
 ///         assert_eq!(code.0, 0);
 ///         Ok::<(), warpsmith_host::Error>(())
 ///     })
 /// }?;
+/// drop(work);
 /// outcome.give_up("it wrote two of four");
 /// let error = stream.download(&numbers).unwrap_err();
 /// assert!(error.to_string().contains("`fill` was writing it and was given up: it wrote two of four"), "{error}");
@@ -46,83 +47,164 @@ use crate::sync::lock;
 /// # }
 /// ```
 #[derive(Default)]
-pub struct ForeignOutcome(Mutex<Pending>);
-
-#[derive(Default)]
-struct Pending {
-    pieces: Vec<Piece>,
-    /// With so many, those that are done are looked for.
+pub struct ForeignOutcome {
+    /// The stream of the last work is the last.
+    streams: Vec<OfStream>,
+    /// With so many pieces, those that are done are looked for.
     most: usize,
+    /// How many have called [`hold`](Self::hold) and not [`release`](Self::release) since.
+    holds: usize,
 }
 
-/// Work that was enqueued.
-struct Piece {
+/// Work that may be given up, and its stream, for [`ForeignWork::enqueue_revocable`](crate::ForeignWork::enqueue_revocable).
+pub struct Revocable<'o> {
+    /// Is told of what is written in the stream.
+    pub outcome: &'o mut ForeignOutcome,
+    /// One of the streams that the work is enqueued in.
+    pub stream: &'o Stream,
+    /// What errors call the work.
+    pub name: &'static str,
+}
+
+/// The work in one stream that no wait had covered when it was last looked at.
+struct OfStream {
     unfinished: Arc<UnfinishedWork>,
     timeline: Arc<Timeline>,
-    launch: u64,
+    pieces: Vec<Piece>,
+    /// Up to this number waits had covered all before the first hold.
+    held_from: Option<u64>,
+}
+
+/// Pieces of work that were enqueued one after the other under one name: consecutive numbers, which are theirs alone.
+struct Piece {
+    first: WriteMark,
+    last: WriteMark,
     work: &'static str,
-    is_held: bool,
 }
 
 impl Piece {
-    /// Whether some wait has covered it, and nobody holds it all the same.
-    fn is_over(&self) -> bool {
-        !self.is_held && self.timeline.is_past(self.launch)
+    /// Adds the next piece, if it is that.
+    #[inline]
+    fn extend(&mut self, mark: WriteMark, work: &'static str) -> bool {
+        let is_next = self.last.next() == mark && std::ptr::eq(self.work, work);
+        if is_next {
+            self.last = mark;
+        }
+        is_next
+    }
+}
+
+impl OfStream {
+    fn of(stream: &Stream) -> OfStream {
+        OfStream {
+            unfinished: stream.gpu.panics().unfinished().clone(),
+            timeline: stream.handle.timeline().clone(),
+            pieces: Vec::new(),
+            held_from: None,
+        }
+    }
+
+    #[inline]
+    fn is_of(&self, stream: &Stream) -> bool {
+        Arc::ptr_eq(&self.timeline, stream.handle.timeline())
+    }
+
+    /// Up to this number all is over: some wait has covered it, and nobody holds it all the same.
+    fn over(&self) -> u64 {
+        let past = self.timeline.past();
+        self.held_from.map_or(past, |held| held.min(past))
+    }
+
+    /// Forgets what is over. Whether there is anything else.
+    fn prune(&mut self) -> bool {
+        let over = self.over();
+        self.pieces.retain(|piece| piece.last.launch() > over);
+        !self.pieces.is_empty()
+    }
+
+    /// What is not over was given up.
+    fn give_up(self, reason: &Arc<str>) {
+        let over = self.over();
+        for Piece { first, last, work } in self.pieces {
+            if last.launch() > over {
+                let first = first.with_launch(first.launch().max(over + 1));
+                self.unfinished
+                    .add(&self.timeline, first..=last, work, reason);
+            }
+        }
     }
 }
 
 impl ForeignOutcome {
     /// The work that no wait has covered does not do what it was to do. Called before the library ends it, so that no wait for it comes between.
-    pub fn give_up(&self, reason: impl Display) {
+    pub fn give_up(&mut self, reason: impl Display) {
         let reason: Arc<str> = reason.to_string().into();
-        let pieces = std::mem::take(&mut lock(&self.0).pieces);
-        for piece in pieces.iter().filter(|piece| !piece.is_over()) {
-            let Piece {
-                timeline,
-                launch,
-                work,
-                ..
-            } = piece;
-            piece.unfinished.add(timeline, *launch, work, &reason);
+        for of_stream in std::mem::take(&mut self.streams) {
+            of_stream.give_up(&reason);
         }
     }
 
     /// The work that no wait has covered until now counts as such until [`release`](Self::release): for a wait that learns behind it whether the
-    /// work has succeeded.
-    pub fn hold(&self) {
-        for piece in &mut lock(&self.0).pieces {
-            piece.is_held = !piece.timeline.is_past(piece.launch);
+    /// work has succeeded. It may be held several times, and is then until the last release.
+    pub fn hold(&mut self) {
+        self.holds += 1;
+        for of_stream in &mut self.streams {
+            of_stream.held_from.get_or_insert(of_stream.timeline.past());
         }
     }
 
-    /// Ends [`hold`](Self::hold): the work that some wait has covered has succeeded.
-    pub fn release(&self) {
-        let pieces = &mut lock(&self.0).pieces;
-        pieces.iter_mut().for_each(|piece| piece.is_held = false);
-        pieces.retain(|piece| !piece.is_over());
+    /// Ends one [`hold`](Self::hold): the work that some wait has covered has succeeded, unless it was given up before or is held by somebody else.
+    pub fn release(&mut self) {
+        self.holds = self.holds.saturating_sub(1);
+        if self.holds == 0 {
+            for of_stream in &mut self.streams {
+                of_stream.held_from = None;
+            }
+            self.prune();
+        }
     }
 
-    /// Notes work that has this number in its stream.
-    pub(super) fn note(&self, stream: &Stream, launch: u64, work: &'static str) {
-        let pending = &mut *lock(&self.0);
-        if pending.pieces.len() >= pending.most {
-            pending.pieces.retain(|piece| !piece.is_over());
-            pending.most = 16.max(2 * pending.pieces.len());
+    /// Notes work in a stream, whose writes have this mark.
+    #[inline]
+    pub(super) fn note(&mut self, stream: &Stream, mark: WriteMark, work: &'static str) {
+        let last = self.streams.last_mut().filter(|last| last.is_of(stream));
+        let piece = last.and_then(|last| last.pieces.last_mut());
+        let is_extended = piece.is_some_and(|piece| piece.extend(mark, work));
+        if !is_extended {
+            self.note_piece(stream, mark, work);
         }
-        pending.pieces.push(Piece {
-            unfinished: stream.gpu.panics().unfinished().clone(),
-            timeline: stream.handle.timeline().clone(),
-            launch,
+    }
+
+    #[cold]
+    fn note_piece(&mut self, stream: &Stream, mark: WriteMark, work: &'static str) {
+        let pieces: usize = self.streams.iter().map(|known| known.pieces.len()).sum();
+        if pieces >= self.most {
+            self.most = 16.max(2 * self.prune());
+        }
+        let known = self.streams.iter().position(|known| known.is_of(stream));
+        let mut of_stream = match known {
+            Some(known) => self.streams.remove(known),
+            None => OfStream::of(stream),
+        };
+        of_stream.pieces.push(Piece {
+            first: mark,
+            last: mark,
             work,
-            is_held: false,
         });
+        self.streams.push(of_stream);
+    }
+
+    /// Forgets what is over. How many pieces are left.
+    fn prune(&mut self) -> usize {
+        self.streams.retain_mut(OfStream::prune);
+        self.streams.iter().map(|known| known.pieces.len()).sum()
     }
 }
 
 impl std::fmt::Debug for ForeignOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let pieces = &lock(&self.0).pieces;
-        let works = pieces.iter().map(|piece| piece.work);
+        let pieces = self.streams.iter().flat_map(|known| &known.pieces);
+        let works = pieces.map(|piece| piece.work);
         f.debug_list().entries(works).finish()
     }
 }

@@ -46,9 +46,15 @@ impl Shape {
         self.rows as usize * self.columns as usize * size_of::<T>()
     }
 
-    pub(super) fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
+    /// That of a matrix in so many elements, which `call` makes.
+    pub(super) fn new(
+        call: &'static str,
+        len: usize,
+        (rows, columns): (usize, usize),
+        stride: usize,
+    ) -> Result<Shape> {
         let invalid = |message: String, hint: &str| {
-            Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint))
+            Err(Error::misuse(call, Code::INVALID_VALUE, message, hint))
         };
         let (Ok(r), Ok(c), Ok(s)) = (
             u32::try_from(rows),
@@ -127,7 +133,7 @@ impl Shape {
 impl<'a, T: Pod> DeviceSlice<'a, T> {
     /// The part as a matrix of `rows` rows of `columns` elements.
     pub fn matrix(&self, rows: usize, columns: usize) -> Result<Matrix<'a, T>> {
-        self.matrix_with_stride(rows, columns, columns)
+        self.as_matrix("DeviceSlice::matrix", (rows, columns), columns)
     }
 
     /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
@@ -137,9 +143,19 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         columns: usize,
         stride: usize,
     ) -> Result<Matrix<'a, T>> {
+        self.as_matrix("DeviceSlice::matrix_with_stride", (rows, columns), stride)
+    }
+
+    /// `call` is what errors name.
+    pub(super) fn as_matrix(
+        self,
+        call: &'static str,
+        extents: (usize, usize),
+        stride: usize,
+    ) -> Result<Matrix<'a, T>> {
         Ok(Matrix {
-            shape: Shape::new(self.len(), rows, columns, stride)?,
-            elements: *self,
+            shape: Shape::new(call, self.len(), extents, stride)?,
+            elements: self,
         })
     }
 }
@@ -147,7 +163,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// The part as a matrix to write.
     pub fn matrix_mut(self, rows: usize, columns: usize) -> Result<MatrixMut<'a, T>> {
-        self.matrix_mut_with_stride(rows, columns, columns)
+        self.into_matrix("DeviceSliceMut::matrix_mut", (rows, columns), columns)
     }
 
     /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
@@ -157,8 +173,22 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         columns: usize,
         stride: usize,
     ) -> Result<MatrixMut<'a, T>> {
+        self.into_matrix(
+            "DeviceSliceMut::matrix_mut_with_stride",
+            (rows, columns),
+            stride,
+        )
+    }
+
+    /// `call` is what errors name.
+    pub(super) fn into_matrix(
+        self,
+        call: &'static str,
+        extents: (usize, usize),
+        stride: usize,
+    ) -> Result<MatrixMut<'a, T>> {
         Ok(MatrixMut {
-            shape: Shape::new(self.len(), rows, columns, stride)?,
+            shape: Shape::new(call, self.len(), extents, stride)?,
             elements: self,
         })
     }
@@ -251,9 +281,13 @@ extents!(MatrixMut<'_, T>);
 mod tests {
     use super::*;
 
+    fn shape(len: usize, extents: (usize, usize), stride: usize) -> Result<Shape> {
+        Shape::new("matrix", len, extents, stride)
+    }
+
     #[test]
     fn regions_span_what_lies_in_them() {
-        let shape = Shape::new(100, 10, 7, 10).expect("it fits");
+        let shape = shape(100, (10, 7), 10).expect("it fits");
         let region = |rows, columns| shape.region(&rows, &columns).1;
         assert_eq!(region(0..10, 0..7), 0..97);
         assert_eq!(region(2..4, 3..5), 23..35);
@@ -265,20 +299,27 @@ mod tests {
 
     #[test]
     fn shapes_are_checked() {
-        assert!(Shape::new(12, 3, 4, 4).is_ok());
-        assert!(Shape::new(11, 3, 4, 4).is_err());
+        assert!(shape(12, (3, 4), 4).is_ok());
+        assert!(shape(11, (3, 4), 4).is_err());
         // The last row needs no padding.
-        assert!(Shape::new(14, 3, 4, 5).is_ok());
-        assert!(Shape::new(12, 3, 4, 3).is_err());
-        assert!(Shape::new(0, 0, 4, 4).is_ok());
-        assert!(Shape::new(0, 4, 0, 0).is_ok());
-        assert!(Shape::new(0, 0, u32::MAX as usize, u32::MAX as usize).is_ok());
+        assert!(shape(14, (3, 4), 5).is_ok());
+        assert!(shape(12, (3, 4), 3).is_err());
+        assert!(shape(0, (0, 4), 4).is_ok());
+        assert!(shape(0, (4, 0), 0).is_ok());
+        assert!(shape(0, (0, u32::MAX as usize), u32::MAX as usize).is_ok());
         // Rows that begin outside of the memory are none, though they have no columns.
-        assert!(Shape::new(12, 4, 0, 4).is_ok());
-        assert!(Shape::new(11, 4, 0, 4).is_err());
-        assert!(Shape::new(100, u32::MAX as usize, 0, u32::MAX as usize).is_err());
-        assert!(Shape::new(100, u32::MAX as usize, 0, usize::MAX).is_err());
-        assert!(Shape::new(usize::MAX, 1 << 33, 1, 1).is_err());
-        assert!(Shape::new(100, u32::MAX as usize, u32::MAX as usize, u32::MAX as usize).is_err());
+        assert!(shape(12, (4, 0), 4).is_ok());
+        assert!(shape(11, (4, 0), 4).is_err());
+        assert!(shape(100, (u32::MAX as usize, 0), u32::MAX as usize).is_err());
+        assert!(shape(100, (u32::MAX as usize, 0), usize::MAX).is_err());
+        assert!(shape(usize::MAX, (1 << 33, 1), 1).is_err());
+        assert!(
+            shape(
+                100,
+                (u32::MAX as usize, u32::MAX as usize),
+                u32::MAX as usize
+            )
+            .is_err()
+        );
     }
 }

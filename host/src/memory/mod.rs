@@ -87,7 +87,7 @@ pub use discard::{DiscardBatch, UnifiedUninit};
 pub use external::{ExternalMemory, ExternalMemoryOptions};
 pub use flag::{FlagOperations, FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
-pub use foreign_outcome::ForeignOutcome;
+pub use foreign_outcome::{ForeignOutcome, Revocable};
 pub use hints::{Advice, HintedLocation, Location, UnifiedHints};
 pub(crate) use host_memory::KeptOut;
 pub use host_memory::{HostRead, HostWrite};

@@ -54,7 +54,7 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        work.in_order(|guard| {
+        work.in_order(&mut [], |guard| {
             let here = self.handle.stream_ref();
             from_stream.handle.hold_back(guard, here)?;
             // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named; `in_order`

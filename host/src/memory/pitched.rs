@@ -51,18 +51,24 @@ fn stride<T>(columns: usize) -> Option<usize> {
 }
 
 impl<T: Pod> PitchedBuffer<T> {
-    fn zeroed(stream: &Stream, rows: usize, columns: usize) -> Result<PitchedBuffer<T>> {
+    /// `call` makes it.
+    pub(super) fn new_zeroed(
+        call: &'static str,
+        stream: &Stream,
+        rows: usize,
+        columns: usize,
+    ) -> Result<PitchedBuffer<T>> {
         let stride = stride::<T>(columns);
         let elements = stride.and_then(|stride| Some((stride, rows.checked_mul(stride)?)));
         let Some((stride, len)) = elements else {
             return Err(Error::misuse(
-                "pitched",
+                call,
                 Code::OUT_OF_MEMORY,
                 format!("{rows} x {columns} elements are more than an address space"),
                 "look at how the extents were computed",
             ));
         };
-        let shape = Shape::new(len, rows, columns, stride)?;
+        let shape = Shape::new(call, len, (rows, columns), stride)?;
         Ok(PitchedBuffer {
             elements: stream.zeroed(len)?,
             shape,
@@ -132,7 +138,7 @@ impl Stream {
     ///
     /// The device has too little memory, or an extent does not fit in 32 bits.
     pub fn pitched_zeroed<T: Pod>(&self, rows: usize, columns: usize) -> Result<PitchedBuffer<T>> {
-        PitchedBuffer::zeroed(self, rows, columns)
+        PitchedBuffer::new_zeroed("Stream::pitched_zeroed", self, rows, columns)
     }
 
     /// A matrix with padded rows and a copy of `data`, which has `rows` rows of `columns` elements without gaps. The data is read before this
@@ -147,7 +153,7 @@ impl Stream {
         rows: usize,
         columns: usize,
     ) -> Result<PitchedBuffer<T>> {
-        let mut buffer = PitchedBuffer::zeroed(self, rows, columns)?;
+        let mut buffer = PitchedBuffer::new_zeroed("Stream::pitched_upload", self, rows, columns)?;
         self.upload_matrix(data, &mut buffer.matrix_mut())?;
         Ok(buffer)
     }

@@ -165,9 +165,10 @@ impl Stream {
         rows: usize,
         columns: usize,
     ) -> Result<PitchedVolume<T>> {
-        let (depth, rows, all_rows) = extents(depth, rows)?;
+        const CALL: &str = "Stream::pitched_volume_zeroed";
+        let (depth, rows, all_rows) = extents(CALL, depth, rows)?;
         Ok(PitchedVolume {
-            layers: self.pitched_zeroed(all_rows, columns)?,
+            layers: PitchedBuffer::new_zeroed(CALL, self, all_rows, columns)?,
             depth,
             rows,
         })
@@ -186,9 +187,12 @@ impl Stream {
         rows: usize,
         columns: usize,
     ) -> Result<PitchedVolume<T>> {
-        let (depth, rows, all_rows) = extents(depth, rows)?;
+        const CALL: &str = "Stream::pitched_volume_upload";
+        let (depth, rows, all_rows) = extents(CALL, depth, rows)?;
+        let mut layers = PitchedBuffer::new_zeroed(CALL, self, all_rows, columns)?;
+        self.upload_matrix(data, &mut layers.matrix_mut())?;
         Ok(PitchedVolume {
-            layers: self.pitched_upload(data, all_rows, columns)?,
+            layers,
             depth,
             rows,
         })
@@ -196,7 +200,7 @@ impl Stream {
 }
 
 /// Layers, rows of each, and the rows of all.
-fn extents(depth: usize, rows: usize) -> Result<(u32, u32, usize)> {
+fn extents(call: &'static str, depth: usize, rows: usize) -> Result<(u32, u32, usize)> {
     match (
         u32::try_from(depth),
         u32::try_from(rows),
@@ -204,7 +208,7 @@ fn extents(depth: usize, rows: usize) -> Result<(u32, u32, usize)> {
     ) {
         (Ok(depth), Ok(rows), Some(all)) => Ok((depth, rows, all)),
         _ => Err(Error::misuse(
-            "pitched",
+            call,
             Code::OUT_OF_MEMORY,
             format!("{depth} layers of {rows} rows do not fit in 32 bits"),
             "kernels index volumes with 32 bits; look at how the extents were computed",

@@ -115,9 +115,10 @@ impl<'a> Use<'a> {
         Ok(())
     }
 
-    /// Puts the use in order: in the capture that the stream is part of, or among what is really enqueued, as `launch`.
+    /// Puts the use by `call` in order: in the capture that the stream is part of, or among what is really enqueued, as `launch`.
     pub(crate) fn order(
         &self,
+        call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Stream,
         launch: &NewLaunch<'_>,
@@ -127,7 +128,7 @@ impl<'a> Use<'a> {
         if let Some(memory) = self.allocation.graph_memory() {
             match &capture {
                 Some(capture) => memory.check_node_of(capture.number())?,
-                None => return Err(memory.refuse_stream()),
+                None => return Err(memory.refuse_stream(call)),
             }
         }
         match capture {
@@ -147,6 +148,7 @@ impl<'a> Use<'a> {
                     peer.note_user(guard, &stream.handle);
                 }
                 self.allocation.order_use(
+                    call,
                     guard,
                     &stream.handle,
                     launch,

@@ -42,7 +42,11 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Errors
     /// [`Error::Invalid`] if an extent does not fit in 32 bits, or the part has fewer elements.
     pub fn volume_mut(self, depth: usize, rows: usize, columns: usize) -> Result<VolumeMut<'a, T>> {
-        self.volume_mut_with_stride(depth, rows, columns, columns)
+        self.into_volume(
+            "DeviceSliceMut::volume_mut",
+            [depth, rows, columns],
+            columns,
+        )
     }
 
     /// As [`volume_mut`](Self::volume_mut), with `stride` elements from row to row.
@@ -56,8 +60,22 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         columns: usize,
         stride: usize,
     ) -> Result<VolumeMut<'a, T>> {
+        self.into_volume(
+            "DeviceSliceMut::volume_mut_with_stride",
+            [depth, rows, columns],
+            stride,
+        )
+    }
+
+    /// `call` is what errors name.
+    pub(super) fn into_volume(
+        self,
+        call: &'static str,
+        extents: [usize; 3],
+        stride: usize,
+    ) -> Result<VolumeMut<'a, T>> {
         Ok(VolumeMut {
-            shape: VolumeShape::new(self.len(), [depth, rows, columns], stride)?,
+            shape: VolumeShape::new(call, self.len(), extents, stride)?,
             elements: self,
         })
     }
@@ -79,12 +97,17 @@ impl<T: Pod> VolumeMut<'_, T> {
 }
 
 impl VolumeShape {
-    /// That of a volume in so many elements.
-    pub(super) fn new(len: usize, extents: [usize; 3], stride: usize) -> Result<VolumeShape> {
+    /// That of a volume in so many elements, which `call` makes.
+    pub(super) fn new(
+        call: &'static str,
+        len: usize,
+        extents: [usize; 3],
+        stride: usize,
+    ) -> Result<VolumeShape> {
         let [depth, rows, columns] = extents;
         let what = format_args!("{depth} x {rows} x {columns} with stride {stride}");
         let invalid = |message: String, hint: &str| {
-            Err(Error::misuse("volume", Code::INVALID_VALUE, message, hint))
+            Err(Error::misuse(call, Code::INVALID_VALUE, message, hint))
         };
         let [Ok(d), Ok(r), Ok(c), Ok(s)] = [depth, rows, columns, stride].map(u32::try_from) else {
             return invalid(
@@ -123,7 +146,9 @@ mod tests {
 
     #[test]
     fn extents_are_checked() {
-        let fits = |len, extents, stride: usize| VolumeShape::new(len, extents, stride).is_ok();
+        let fits = |len, extents, stride: usize| {
+            VolumeShape::new("volume_mut", len, extents, stride).is_ok()
+        };
         assert!(fits(24, [2, 3, 4], 4));
         assert!(!fits(23, [2, 3, 4], 4));
         // The last row needs no padding.

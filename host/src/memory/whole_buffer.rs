@@ -41,7 +41,11 @@ macro_rules! parts_on_device {
                 rows: usize,
                 columns: usize,
             ) -> $crate::error::Result<$crate::memory::Matrix<'_, T>> {
-                self.slice(..).matrix(rows, columns)
+                self.slice(..).as_matrix(
+                    concat!(stringify!($name), "::matrix"),
+                    (rows, columns),
+                    columns,
+                )
             }
 
             /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
@@ -69,7 +73,11 @@ macro_rules! parts_on_device {
                 columns: usize,
                 stride: usize,
             ) -> $crate::error::Result<$crate::memory::Matrix<'_, T>> {
-                self.slice(..).matrix_with_stride(rows, columns, stride)
+                self.slice(..).as_matrix(
+                    concat!(stringify!($name), "::matrix_with_stride"),
+                    (rows, columns),
+                    stride,
+                )
             }
 
             /// The buffer as a matrix to write, for a kernel's `MatrixOut` parameter.
@@ -82,7 +90,11 @@ macro_rules! parts_on_device {
                 rows: usize,
                 columns: usize,
             ) -> $crate::error::Result<$crate::memory::MatrixMut<'_, T>> {
-                self.slice_mut(..).matrix_mut(rows, columns)
+                self.slice_mut(..).into_matrix(
+                    concat!(stringify!($name), "::matrix_mut"),
+                    (rows, columns),
+                    columns,
+                )
             }
 
             /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
@@ -108,8 +120,11 @@ macro_rules! parts_on_device {
                 columns: usize,
                 stride: usize,
             ) -> $crate::error::Result<$crate::memory::MatrixMut<'_, T>> {
-                self.slice_mut(..)
-                    .matrix_mut_with_stride(rows, columns, stride)
+                self.slice_mut(..).into_matrix(
+                    concat!(stringify!($name), "::matrix_mut_with_stride"),
+                    (rows, columns),
+                    stride,
+                )
             }
 
             /// The buffer as `depth` layers of `rows` rows of `columns` elements to write, for a kernel's `VolumeOut` parameter.
@@ -135,7 +150,11 @@ macro_rules! parts_on_device {
                 rows: usize,
                 columns: usize,
             ) -> $crate::error::Result<$crate::memory::VolumeMut<'_, T>> {
-                self.slice_mut(..).volume_mut(depth, rows, columns)
+                self.slice_mut(..).into_volume(
+                    concat!(stringify!($name), "::volume_mut"),
+                    [depth, rows, columns],
+                    columns,
+                )
             }
 
             /// As [`volume_mut`](Self::volume_mut), with `stride` elements from row to row.
@@ -162,8 +181,11 @@ macro_rules! parts_on_device {
                 columns: usize,
                 stride: usize,
             ) -> $crate::error::Result<$crate::memory::VolumeMut<'_, T>> {
-                self.slice_mut(..)
-                    .volume_mut_with_stride(depth, rows, columns, stride)
+                self.slice_mut(..).into_volume(
+                    concat!(stringify!($name), "::volume_mut_with_stride"),
+                    [depth, rows, columns],
+                    stride,
+                )
             }
 
             /// The address on the device, for unsafe kernels and foreign libraries: the same as long as the buffer lives, and 0 where it has

@@ -124,7 +124,7 @@ impl<T: Pod> Global<T> {
     ///
     /// It holds more than one; the host has it open ([`ManagedStatic`](crate::ManagedStatic)); or something went wrong on the device before.
     pub fn set(&self, value: &T) -> Result<()> {
-        self.set_slice(std::slice::from_ref(value))
+        self.write("Global::set", std::slice::from_ref(value))
     }
 
     /// The only element.
@@ -133,7 +133,7 @@ impl<T: Pod> Global<T> {
     ///
     /// It holds more than one; the host has it open for writing; or something went wrong on the device before.
     pub fn get(&self) -> Result<T> {
-        self.check(1)?;
+        self.check("Global::get", 1)?;
         Ok(self.get_vec()?[0])
     }
 
@@ -143,7 +143,11 @@ impl<T: Pod> Global<T> {
     ///
     /// `values` has another length; the host has it open ([`ManagedStatic`](crate::ManagedStatic)); or something went wrong on the device before.
     pub fn set_slice(&self, values: &[T]) -> Result<()> {
-        self.check(values.len())?;
+        self.write("Global::set_slice", values)
+    }
+
+    fn write(&self, call: &'static str, values: &[T]) -> Result<()> {
+        self.check(call, values.len())?;
         let mut staged = self.staging()?;
         staged
             .host_mut()?
@@ -219,12 +223,12 @@ impl<T: Pod> Global<T> {
         done.map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
     }
 
-    fn check(&self, len: usize) -> Result<()> {
+    fn check(&self, call: &'static str, len: usize) -> Result<()> {
         if len == self.len {
             return Ok(());
         }
         Err(Error::misuse(
-            "Global",
+            call,
             Code::INVALID_VALUE,
             format!("`{}` holds {} elements, not {len}", self.name, self.len),
             "`set` and `get` are for one element, `set_slice` takes as many as there are, and `get_vec` gives them",

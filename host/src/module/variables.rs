@@ -257,6 +257,7 @@ impl OrderedMemory for ModuleVariables {
 
     fn order_use(
         &self,
+        _call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
         launch: &NewLaunch<'_>,

@@ -58,9 +58,9 @@ impl GraphMemory {
     }
 
     /// The error of a use by a stream.
-    pub(crate) fn refuse_stream(&self) -> Error {
+    pub(crate) fn refuse_stream(&self, call: &'static str) -> Error {
         Error::misuse(
-            "Stream",
+            call,
             Code::INVALID_VALUE,
             "the memory is a graph's: it is there only while a launch of the graph runs",
             "let the graph copy to a buffer that a stream has made, and use that",

@@ -29,6 +29,7 @@ use super::stream_handle::StreamHandle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::panics::timeline::{NewLaunch, Reach, Timeline};
+use crate::panics::write_mark::WriteMark;
 use crate::sync::lock;
 
 /// No stream has this number: every use takes the slow path.
@@ -47,13 +48,14 @@ pub(crate) trait OrderedMemory: Send + Sync {
         None
     }
 
-    /// Puts a use by work that is about to be enqueued in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
+    /// Puts a use by work that `call` is about to enqueue in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
     ///
     /// # Errors
     ///
     /// The memory may not be used in this stream, or the driver refuses.
     fn order_use(
         &self,
+        call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
         launch: &NewLaunch<'_>,
@@ -67,7 +69,7 @@ pub(crate) trait OrderedMemory: Send + Sync {
 pub(crate) struct UseHistory {
     /// The number of the only stream with uses so far, or `NOBODY`.
     owner: AtomicU64,
-    /// After which of its launches the owner wrote last.
+    /// The [`WriteMark`] of the owner's last write.
     owner_wrote: AtomicU64,
     uses: Mutex<Uses>,
     /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
@@ -83,8 +85,10 @@ struct Uses {
     streams: Vec<StreamUse>,
     /// What comes before later uses and needs no order any more, being done, but may still have panics to tell.
     left: Reach,
-    /// The last write, and as or after which launch it was, unless an owner has written since.
-    last_write: Option<(Arc<Timeline>, u64)>,
+    /// The last write, unless an owner has written since: whether one has, `known_of_owner` says.
+    last_write: Option<(Arc<Timeline>, WriteMark)>,
+    /// What `owner_wrote` was when `last_write` was the last write.
+    known_of_owner: Option<WriteMark>,
 }
 
 /// A stream's last uses.
@@ -93,7 +97,7 @@ struct StreamUse {
     /// After which of its launches, or as which, it used the memory last.
     used: u64,
     /// The same for its last write.
-    wrote: Option<u64>,
+    wrote: Option<WriteMark>,
 }
 
 impl Uses {
@@ -103,7 +107,9 @@ impl Uses {
             StreamPosition::Event(event) => event.reach().clone(),
             StreamPosition::End(stream) => {
                 let wrote = self.of_stream(stream).and_then(|known| known.wrote);
-                wrote.map_or_else(Reach::default, |launch| stream.timeline().up_to(launch))
+                wrote.map_or_else(Reach::default, |mark| {
+                    stream.timeline().up_to(mark.launch())
+                })
             }
         }
     }
@@ -114,8 +120,9 @@ impl Uses {
             .find(|known| Arc::ptr_eq(&known.timeline, stream.timeline()))
     }
 
-    fn note(&mut self, timeline: &Arc<Timeline>, launch: u64, kind: AccessKind) {
-        let wrote = (kind == AccessKind::Write).then_some(launch);
+    fn note(&mut self, timeline: &Arc<Timeline>, mark: WriteMark, kind: AccessKind) {
+        let launch = mark.launch();
+        let wrote = (kind == AccessKind::Write).then_some(mark);
         match self
             .streams
             .iter_mut()
@@ -142,7 +149,7 @@ impl Uses {
         self.of_stream(stream).is_some_and(|known| match kind {
             AccessKind::Read => known
                 .wrote
-                .is_none_or(|launch| known.timeline.is_past(launch)),
+                .is_none_or(|mark| known.timeline.is_past(mark.launch())),
             AccessKind::Write => known.timeline.is_past(known.used),
         })
     }
@@ -158,7 +165,7 @@ impl UseHistory {
         };
         Self {
             owner: AtomicU64::new(stream.number()),
-            owner_wrote: AtomicU64::new(stream.timeline().last()),
+            owner_wrote: AtomicU64::new(WriteMark::of(stream.timeline().last()).bits()),
             uses: Mutex::new(uses),
             host_accesses: HostAccesses::default(),
         }
@@ -168,7 +175,7 @@ impl UseHistory {
     /// say already what they are to say of an owner.
     #[inline]
     pub(crate) fn begin_again(&self, stream: &StreamHandle) {
-        self.note_write(stream.timeline().last());
+        self.note_write(WriteMark::of(stream.timeline().last()));
     }
 
     /// The fast path: every use so far was in the stream that has this number now.
@@ -177,10 +184,10 @@ impl UseHistory {
         self.owner.load(Ordering::Relaxed) == number
     }
 
-    /// Notes that the owner writes, as or after this launch.
+    /// Notes a write by the owner.
     #[inline]
-    pub(crate) fn note_write(&self, launch: u64) {
-        self.owner_wrote.store(launch, Ordering::Relaxed);
+    pub(crate) fn note_write(&self, mark: WriteMark) {
+        self.owner_wrote.store(mark.bits(), Ordering::Relaxed);
     }
 
     /// Moves what is known of the owner alone to the rest.
@@ -189,14 +196,16 @@ impl UseHistory {
             && let Some(StreamPosition::End(owner)) = uses.entries.only()
         {
             let timeline = owner.timeline().clone();
-            let launch = self.owner_wrote.load(Ordering::Relaxed);
-            uses.note(&timeline, launch, AccessKind::Write);
-            uses.last_write = Some((timeline, launch));
+            let mark = WriteMark::from_bits(self.owner_wrote.load(Ordering::Relaxed));
+            uses.note(&timeline, mark, AccessKind::Write);
+            if uses.known_of_owner.replace(mark) != Some(mark) {
+                uses.last_write = Some((timeline, mark));
+            }
         }
     }
 
-    /// The last write by the device of any of the memory: in which stream, and as or after which launch.
-    pub(crate) fn last_write(&self) -> Option<(Arc<Timeline>, u64)> {
+    /// The last write by the device of any of the memory, and in which stream.
+    pub(crate) fn last_write(&self) -> Option<(Arc<Timeline>, WriteMark)> {
         let mut uses = lock(&self.uses);
         self.note_what_owner_wrote(&mut uses);
         uses.last_write.clone()
@@ -234,14 +243,16 @@ impl UseHistory {
             stream.timeline().follow(launch, &uses.left);
         }
         // As what it stands for from here on: the writes, too, that it was put after, of which nothing else is known then.
-        uses.note(stream.timeline(), launch.number, ordered.kind);
+        let mark = WriteMark::of(launch.number);
+        uses.note(stream.timeline(), mark, ordered.kind);
         if access.writes() {
-            uses.last_write = Some((stream.timeline().clone(), launch.number));
+            uses.last_write = Some((stream.timeline().clone(), mark));
         }
         let Uses {
             entries,
             streams,
             left,
+            known_of_owner,
             ..
         } = uses;
         if full {
@@ -263,8 +274,9 @@ impl UseHistory {
             streams.retain(|known| Arc::ptr_eq(&known.timeline, stream.timeline()));
             *left = Reach::default();
             let wrote = streams.first().and_then(|known| known.wrote);
-            self.owner_wrote
-                .store(wrote.unwrap_or(0), Ordering::Relaxed);
+            let wrote = wrote.unwrap_or(WriteMark::of(0));
+            *known_of_owner = Some(wrote);
+            self.note_write(wrote);
         }
         let owner = if sole { stream.number() } else { NOBODY };
         self.owner.store(owner, Ordering::Release);

@@ -50,6 +50,7 @@ impl OrderedMemory for Turn {
 
     fn order_use(
         &self,
+        _call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
         launch: &NewLaunch<'_>,

@@ -163,7 +163,12 @@ impl Timeline {
 
     /// Whether some wait covered a launch, so that it is done. The stream may hold later work.
     pub(crate) fn is_past(&self, launch: u64) -> bool {
-        self.past.load(Ordering::Acquire) >= launch
+        self.past() >= launch
+    }
+
+    /// Up to which launch some wait covered all.
+    pub(crate) fn past(&self) -> u64 {
+        self.past.load(Ordering::Acquire)
     }
 
     /// Whether a launch is done and the panics in it were told.

@@ -1,9 +1,11 @@
 //! Work of other libraries that was given up after it was enqueued. What it was writing is undefined until something else writes it.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::timeline::Timeline;
+use super::write_mark::WriteMark;
 use crate::error::{Error, Result, Unfinished};
 use crate::sync::lock;
 
@@ -16,18 +18,18 @@ pub(crate) struct UnfinishedWork {
 
 struct GivenUp {
     timeline: Arc<Timeline>,
-    /// The work's number, which no other work has.
-    launch: u64,
+    /// The marks of what the work wrote, which no other work's writes have.
+    marks: RangeInclusive<WriteMark>,
     work: &'static str,
     reason: Arc<str>,
 }
 
 impl UnfinishedWork {
-    /// Notes that the work which has this number in its stream was given up.
+    /// Notes that the work whose writes have these marks in its stream was given up.
     pub(crate) fn add(
         &self,
         timeline: &Arc<Timeline>,
-        launch: u64,
+        marks: RangeInclusive<WriteMark>,
         work: &'static str,
         reason: &Arc<str>,
     ) {
@@ -36,7 +38,7 @@ impl UnfinishedWork {
         given_up.retain(|known| Arc::strong_count(&known.timeline) > 1);
         given_up.push(GivenUp {
             timeline: timeline.clone(),
-            launch,
+            marks,
             work,
             reason: reason.clone(),
         });
@@ -49,16 +51,17 @@ impl UnfinishedWork {
     pub(crate) fn check(
         &self,
         call: &'static str,
-        last_write: impl FnOnce() -> Option<(Arc<Timeline>, u64)>,
+        last_write: impl FnOnce() -> Option<(Arc<Timeline>, WriteMark)>,
     ) -> Result<()> {
         if !self.is_any.load(Ordering::Acquire) {
             return Ok(());
         }
-        let Some((timeline, launch)) = last_write() else {
+        let Some((timeline, mark)) = last_write() else {
             return Ok(());
         };
-        let is_it =
-            |known: &&GivenUp| Arc::ptr_eq(&timeline, &known.timeline) && launch == known.launch;
+        let is_it = |known: &&GivenUp| {
+            Arc::ptr_eq(&timeline, &known.timeline) && known.marks.contains(&mark)
+        };
         match lock(&self.given_up).iter().find(is_it) {
             None => Ok(()),
             Some(found) => Err(Error::Unfinished(Box::new(Unfinished {

@@ -197,6 +197,41 @@ fn a_batch_of_copies_is_captured_copy_by_copy() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn boxes_of_a_batch_are_captured_too() -> Result<()> {
+    let gpu = gpu();
+    let mut stream = gpu.stream()?;
+    let mut from = stream.upload(&[1_u32, 2, 0, 3, 4, 0])?;
+    let row = stream.upload(&[8_u32, 9])?;
+    let mut packed = stream.zeroed::<u32>(4)?;
+    let mut back = stream.zeroed::<u32>(2)?;
+    let mut line = stream.array_zeroed::<u32, _>(Extent1 { width: 2 })?;
+    let graph = {
+        let from = from.matrix_with_stride(2, 2, 3)?;
+        let mut to = packed.matrix_mut(2, 2)?;
+        let (row, line, back) = (&row, &mut line, &mut back);
+        stream.capture(move |capture| {
+            let mut batch = CopyBatch::new();
+            batch.copy_matrix(&from, &mut to)?;
+            batch.copy_to_array(row, line)?;
+            batch.copy(row, back)?;
+            capture.copy_batch(batch)
+        })?
+    };
+    assert_eq!(graph.node_count()?, 3);
+    assert_eq!(stream.download(&packed)?, [0; 4], "nothing has run");
+    let mut ready = graph.instantiate()?;
+    drop(graph);
+    for last in [4_u32, 5] {
+        stream.fill(&mut from.slice_mut(4..5), last)?;
+        ready.launch(&stream)?;
+        assert_eq!(stream.download(&packed)?, [1, 2, 3, last]);
+        assert_eq!(stream.download_array(&line)?, [8, 9]);
+        assert_eq!(stream.download(&back)?, [8, 9]);
+    }
+    Ok(())
+}
+
 // covers: GRAPH-11, GRAPH-32
 #[test]
 fn a_captured_launch_of_a_graph_is_a_child_graph() -> Result<()> {

@@ -1,5 +1,7 @@
 //! Constant memory and device statics, from both sides.
 
+use std::sync::mpsc;
+
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::statics as kernels;
 use warpsmith_tests::Fixture;
@@ -63,4 +65,47 @@ fn a_managed_static_lives_as_long_as_its_handle() {
     threads.set(&7).unwrap();
     drop((gpu, stream));
     assert_eq!(threads.get().unwrap(), 7);
+}
+
+/// The host uses a managed static in place, by guards: while a kernel may use it there are none, and while there are no kernel is launched. One that
+/// reads stands beside others that read, and beside none that writes.
+// covers: UM-09, UM-10, UM-X19
+#[test]
+fn guards_share_a_managed_static_with_kernels() {
+    let Fixture { gpu, module } = Fixture::open().unwrap();
+    let stream = gpu.stream().unwrap();
+    let kernel = module.kernel(kernels::count_threads).unwrap();
+    let count = || stream.launch(&kernel, Grid::new(2, 32), ());
+    let [mut threads, mut same] = [(); 2].map(|()| module.managed::<u32>("THREADS").unwrap());
+    *threads.host_mut().unwrap().first_mut().unwrap() = 100;
+
+    // The kernel is held up, and might run at any moment.
+    let (go, gone) = mpsc::channel();
+    stream
+        .host_fn(move || gone.recv().expect("it is told to go on"))
+        .unwrap();
+    count().unwrap();
+    let busy = |error: Error| {
+        assert!(matches!(error, Error::Busy(_)), "{error}");
+    };
+    busy(threads.host().map(drop).unwrap_err());
+    busy(same.host_mut().map(drop).unwrap_err());
+    go.send(()).unwrap();
+    stream.synchronize().unwrap();
+
+    let read = threads.host().unwrap();
+    {
+        let beside = same.host().unwrap();
+        assert_eq!((read[0], beside[0]), (164, 164));
+    }
+    busy(same.host_mut().map(drop).unwrap_err());
+    drop(read);
+    let mut write = threads.host_mut().unwrap();
+    busy(same.host().map(drop).unwrap_err());
+    busy(count().unwrap_err());
+    write[0] = 7;
+    drop(write);
+    count().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(same.host().unwrap()[0], 7 + 64);
 }

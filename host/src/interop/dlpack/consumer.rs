@@ -93,6 +93,7 @@ impl Consumer<'_> {
                 let guard = gpu.lock_order();
                 let launch = stream.handle.timeline().next();
                 return memory.order_use(
+                    CALL,
                     &guard,
                     &stream.handle,
                     &launch,

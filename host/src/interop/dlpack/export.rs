@@ -196,7 +196,7 @@ fn hand_over(buffer: &impl Export, consumer: Consumer<'_>) -> Result<()> {
         return Ok(());
     };
     if let Some(graph) = memory.graph_memory() {
-        return Err(graph.refuse_stream());
+        return Err(graph.refuse_stream(CALL));
     }
     if Arc::strong_count(memory) > 1 {
         return Err(Error::Busy(Box::new(Busy {
