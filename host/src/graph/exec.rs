@@ -369,6 +369,11 @@ impl GraphExec {
         capture.add_child(guard, &stream.handle, &whole)
     }
 
+    /// The number of the graph whose conditions its kernels set.
+    pub(super) fn conditions_of(&self) -> u64 {
+        self.whole.number
+    }
+
     fn records_events(&self) -> bool {
         let mut events = self.contents.events.iter();
         events.any(|used| used.action == EventAction::Record)
@@ -445,8 +450,8 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, or one of the graphs allocates memory;
-    /// then instantiate `graph`.
+    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, one of the graphs allocates memory, or their
+    /// conditions were made or given to nodes in another order; then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
@@ -461,6 +466,7 @@ impl GraphExec {
         }
         self.gpu.bind()?;
         graph.refuse_broken()?;
+        (self.contents.conditions).check_update(&graph.contents.conditions)?;
         let turn = graph.template.turn();
         let mut functions = graph.report_to(&turn, &mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();

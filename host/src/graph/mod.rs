@@ -11,6 +11,7 @@ mod builder;
 mod capture;
 mod captured_child;
 mod child;
+mod condition_order;
 mod conditional;
 mod contents;
 mod copy;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_device::launch::{Kernel, SafeKernel};
 
+use super::refused;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::graph::contents::{Contents, RecordedKernel};
@@ -12,8 +13,8 @@ use crate::graph::handle::KernelNode;
 use crate::graph::kernel::{Launch, packed};
 use crate::graph::part::{KernelShape, PartKind};
 use crate::launch::{
-    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel,
-    UntypedKernel,
+    Arguments, ConditionsOf, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer,
+    TypedKernel, UntypedKernel,
 };
 use crate::module::origin::LaunchParameters;
 
@@ -146,8 +147,19 @@ impl GraphExec {
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         const CALL: &str = "cuGraphExecKernelNodeSetParams";
-        let own = launch.check(&self.gpu, self.template_number, packer)?;
         let part = self.part(CALL, node)?;
+        let whole = self.conditions_of();
+        if whole != self.template_number
+            && packer.conditions() == ConditionsOf::Graph(self.template_number)
+        {
+            return Err(refused(
+                CALL,
+                node.into(),
+                "would be passed a condition of the graph that this was made of, but the whole was updated since, and has that graph's conditions no more",
+                "pass the condition of the graph that it was updated by",
+            ));
+        }
+        let own = launch.check(&self.gpu, whole, packer)?;
         if let PartKind::Kernel(shape) = part.kind {
             check_shape(shape, &launch.grid, may_be_early && launch.may_be_early())?;
         }
@@ -160,6 +172,7 @@ impl GraphExec {
             contents.keep_launchable(passed.graph);
         }
         contents.kept = Launch::keepers(packer);
+        (contents.passed_conditions).extend_from_slice(packer.passed_conditions());
         contents.launches.push(RecordedKernel {
             node: Some(node.into()),
             launch: Arc::new(recorded),
