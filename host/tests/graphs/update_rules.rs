@@ -188,7 +188,7 @@ fn no_change_brings_what_is_of_another_device() {
             let flags = graph.write_value(&here_flag, 1)?;
             let mut ready = graph.instantiate()?;
             let grid = Grid::new(1, 4);
-            let mut set = |ready: &mut GraphExec, add: &Add, to: &mut DeviceBuffer<u32>| {
+            let set = |ready: &mut GraphExec, add: &Add, to: &mut DeviceBuffer<u32>| {
                 // SAFETY: the entry takes a slice and a number, and writes only the slice.
                 unsafe { ready.set_kernel_untyped(kernel, add, grid, (to, 1_u32)) }
             };
