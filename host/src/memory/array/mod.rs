@@ -36,8 +36,8 @@ use warpsmith_driver::raw;
 pub(in crate::memory) use copies::Region;
 pub(crate) use copies::{TexelSide, check_same_extents, texel_copy};
 pub use extents::{
-    ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
-    LevelExtents,
+    ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, LayerExtents, Layered1, Layered2,
+    LayeredCube, LevelExtents,
 };
 pub use external::ExternalArrayOptions;
 pub use linear::{LinearTexture, PitchedTexture};
