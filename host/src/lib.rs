@@ -92,14 +92,14 @@ pub use memory::{
     DeviceSlice, DeviceSliceMut, DeviceWrite, DiscardBatch, Extent1, Extent2, Extent3,
     ExternalArrayOptions, ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord,
     ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead,
-    HostWrite, ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions,
-    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess, PhysicalMemory,
-    PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
-    PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
-    PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics, SharedWord,
-    StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints,
-    UnifiedUninit, VolumeMut, Wait, WriteCombinedBuffer, compressed,
+    HostWrite, ImportedPool, LayerExtents, Layered1, Layered2, LayeredCube, LevelExtents,
+    LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut,
+    MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess,
+    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
+    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
+    PoolPointer, PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics,
+    SharedWord, StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer,
+    UnifiedHints, UnifiedUninit, VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;

@@ -5,6 +5,7 @@ mod allocations;
 mod common;
 mod copies;
 mod external_memory;
+mod host_pools;
 mod host_visibility;
 mod interprocess;
 mod leaks;

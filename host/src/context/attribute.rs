@@ -107,4 +107,6 @@ attributes! {
     128 HANDLE_TYPE_FABRIC_SUPPORTED "Whether memory can be exported to other nodes.";
     132 MULTICAST_SUPPORTED "Whether multicast memory exists.";
     134 HOST_NUMA_ID "The NUMA node of the host that is nearest to the device, or -1.";
+    142 HOST_NUMA_MEMORY_POOLS_SUPPORTED "Whether memory pools of the host's NUMA nodes exist.";
+    144 HOST_MEMORY_POOLS_SUPPORTED "Whether memory pools of the host exist.";
 }

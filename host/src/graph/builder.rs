@@ -58,7 +58,6 @@ pub struct GraphBuilder<'body> {
     position: BuilderPosition,
     /// Invariant: builders of different bodies have different types, so that safe code cannot swap them.
     brand: PhantomData<fn(&'body ()) -> &'body ()>,
-    pub(super) unused_conditions: Vec<u64>,
 }
 
 /// An executable graph, for the graph that it was made of.
@@ -136,7 +135,6 @@ impl<'body> GraphBuilder<'body> {
             twins: HashMap::new(),
             position: BuilderPosition::Graph,
             brand: PhantomData,
-            unused_conditions: Vec::new(),
         }
     }
 

@@ -55,7 +55,6 @@ impl GraphBuilder<'_> {
     // covers: COND-02
     pub fn condition(&mut self, start: u32) -> Result<Condition> {
         self.gpu.bind()?;
-        self.contents.has_conditions = true;
         let _turn = self.template.turn();
         let mut handle = 0;
         // SAFETY: the driver writes one number to `handle`, which outlives the call; `self` keeps graph and context.
@@ -68,7 +67,7 @@ impl GraphBuilder<'_> {
                 raw::CU_GRAPH_COND_ASSIGN_DEFAULT
             ))
         }?;
-        self.unused_conditions.push(handle);
+        self.contents.conditions.add(handle);
         Ok(Condition {
             handle,
             graph: self.number,
@@ -361,18 +360,14 @@ impl GraphBuilder<'_> {
                 "make it by `condition` of the builder that the node is added to",
             ));
         }
-        let Some(index) = self
-            .unused_conditions
-            .iter()
-            .position(|&handle| handle == condition.handle)
-        else {
+        if !self.contents.conditions.is_unused(condition.handle) {
             return Err(Error::misuse(
                 CALL,
                 Code::INVALID_VALUE,
                 "the condition already decides about another node",
                 "make one for each node",
             ));
-        };
+        }
         let mut parameters = raw::CUgraphNodeParams {
             type_: raw::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
             ..Default::default()
@@ -397,7 +392,7 @@ impl GraphBuilder<'_> {
                 ))
             }
         })?;
-        self.unused_conditions.swap_remove(index);
+        self.contents.conditions.give_to_node(condition.handle);
         // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (`bodies`) graphs, which lives as long as the node.
         let graphs = unsafe {
             let graphs = parameters.__bindgen_anon_1.conditional.phGraph_out;

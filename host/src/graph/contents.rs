@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpsmith_driver::raw;
 
+use super::condition_order::ConditionOrder;
 use crate::error::Node;
 use crate::order::capture::RecordedLaunch;
 use crate::order::history::OrderedMemory;
@@ -43,8 +44,8 @@ pub(crate) struct Contents {
     pub(crate) panics: Vec<Arc<PanicSource>>,
     /// A node that the body of a loop or a branch cannot hold, if there is one.
     pub(crate) outside_of_bodies: Option<&'static str>,
-    /// Conditions were made, which cannot be copied with the graph.
-    pub(crate) has_conditions: bool,
+    /// The conditions, which cannot be copied with the graph.
+    pub(crate) conditions: ConditionOrder,
     /// The conditions that kernels are passed, by their handles.
     pub(crate) passed_conditions: Vec<u64>,
     /// The numbers of what is inside of nodes: of bodies, and of the graphs that child graphs are copies of.
@@ -172,7 +173,7 @@ impl Contents {
         self.launchable.extend(other.launchable);
         self.add_panics(&other.panics);
         self.outside_of_bodies = self.outside_of_bodies.or(other.outside_of_bodies);
-        self.has_conditions |= other.has_conditions;
+        self.conditions.absorb(other.conditions);
         self.passed_conditions.extend(other.passed_conditions);
         self.inner.extend(other.inner);
     }

@@ -114,6 +114,11 @@ impl GraphExec {
         capture.add_child(guard, &stream.handle, &whole)
     }
 
+    /// The number of the graph whose conditions its kernels set.
+    pub(super) fn conditions_of(&self) -> u64 {
+        self.whole.number
+    }
+
     fn records_events(&self) -> bool {
         let mut events = self.contents.events.iter();
         events.any(|used| used.action == EventAction::Record)

@@ -13,8 +13,8 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, or one of the graphs allocates memory;
-    /// then instantiate `graph`.
+    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, one of the graphs allocates memory, or their
+    /// conditions were made or given to nodes in another order; then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
@@ -29,6 +29,7 @@ impl GraphExec {
         }
         self.gpu.bind()?;
         graph.refuse_broken()?;
+        (self.contents.conditions).check_update(&graph.contents.conditions)?;
         let turn = graph.template.turn();
         let mut functions = graph.report_to(&turn, &mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();

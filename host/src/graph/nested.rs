@@ -184,7 +184,7 @@ type HostFn = unsafe extern "C" fn(*mut core::ffi::c_void);
 pub(super) fn refuse_uncopyable(call: &'static str, contents: &Contents) -> Result<()> {
     let what = if contents.allocates() {
         "allocates memory"
-    } else if contents.has_conditions {
+    } else if contents.conditions.is_any() {
         "has loops or branches, or conditions for them"
     } else {
         return Ok(());

@@ -14,9 +14,10 @@ use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
 /// Where memory should be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Location {
     /// In the device's memory.
+    #[default]
     Device,
     /// In the host's memory.
     Host,

@@ -75,9 +75,9 @@ pub use any_buffer::AnyBuffer;
 pub use arena::Arena;
 pub use array::{
     AddressMode, Array, ArrayExtents, Coordinates, Cube, Extent1, Extent2, Extent3,
-    ExternalArrayOptions, Filter, Gather2, Layered1, Layered2, LayeredCube, LevelExtents,
-    LevelOptions, LinearTexture, MipmappedArray, MipmappedTexture, NormalisedTexel, PitchedTexture,
-    Surface, Texel, TexelView, Texture, TextureOptions, compressed,
+    ExternalArrayOptions, Filter, Gather2, LayerExtents, Layered1, Layered2, LayeredCube,
+    LevelExtents, LevelOptions, LinearTexture, MipmappedArray, MipmappedTexture, NormalisedTexel,
+    PitchedTexture, Surface, Texel, TexelView, Texture, TextureOptions, compressed,
 };
 pub(crate) use array::{TexelSide, check_same_extents, texel_copy};
 pub use buffer::DeviceBuffer;

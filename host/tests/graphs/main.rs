@@ -10,4 +10,5 @@ mod keepers;
 mod memory;
 mod nodes;
 mod order;
+mod update_rules;
 mod updates;

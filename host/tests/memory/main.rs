@@ -6,6 +6,7 @@ mod common;
 mod copy_batch;
 mod external_memory;
 mod freed_blocks;
+mod host_pools;
 mod interprocess;
 mod pitched;
 mod pointers;

@@ -52,7 +52,7 @@ driver_calls! {
 }
 
 /// The nodes of the host's memory: what `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID` tells is the only one.
-const HOST_NODES: i32 = 1;
+pub(super) const HOST_NODES: i32 = 1;
 
 /// Where a location is.
 ///

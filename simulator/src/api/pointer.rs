@@ -4,8 +4,9 @@ use super::entry::*;
 use crate::context::current;
 use crate::device;
 use crate::memory::access::Access;
+use crate::memory::location::MemoryLocation;
 use crate::memory::pool::{self, POOLS};
-use crate::memory::virtual_memory::{GRANULARITY, MemoryLocation, access_of, reserved_around};
+use crate::memory::virtual_memory::{GRANULARITY, access_of, reserved_around};
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo};
 use crate::order_check;
 

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::descriptor::{in_place_of_pointer, is_descriptor};
 use super::device::index;
 use super::entry::*;
+use super::managed::HOST_NODES;
 use crate::context::current;
 use crate::graph;
 use crate::memory::access::Access;
 use crate::memory::graph_memory::{self, Placement};
+use crate::memory::location::MemoryLocation;
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
 use crate::memory::{AllocationKind, AllocationState, Memory, refusal};
 use crate::order_check;
@@ -95,7 +97,6 @@ driver_calls! {
     Ready fn cuMemPoolCreate(pool: *mut CUmemoryPool, poolProps: *const CUmemPoolProps) {
         let properties = parameters(poolProps)?;
         let pinned = properties.allocType == CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        let on_device = properties.location.type_ == CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
         if pool.is_null() || !pinned || properties.reserved.iter().any(|&byte| byte != 0) {
             return Err(code::INVALID_VALUE);
         }
@@ -105,12 +106,12 @@ driver_calls! {
             CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC => return Err(code::NOT_SUPPORTED),
             _ => return Err(code::INVALID_VALUE),
         };
-        if !on_device {
-            return Err(refusal_of(properties.location.type_));
+        let location = location_of_pool(&properties.location)?;
+        // CUDA driver API, `cuMemPoolCreate`: such pools are not for other processes.
+        if location == (MemoryLocation::Host { node: None }) && kind != PoolKind::Private {
+            return Err(code::INVALID_VALUE);
         }
-        let device = index(properties.location.__bindgen_anon_1.id)?;
-        pool::default_of(device)?;
-        let made = POOLS.add(|handle| Pool::new(handle, device, kind, properties.maxSize));
+        let made = POOLS.add(|handle| Pool::new(handle, location, kind, properties.maxSize));
         pool.write(made.handle as CUmemoryPool);
     }
 
@@ -206,7 +207,7 @@ driver_calls! {
                 _ => return Err(code::INVALID_VALUE),
             };
             // A device cannot lose its own pool.
-            if device == pool.device && access == Access::None {
+            if pool.is_of(device) && access == Access::None {
                 return Err(code::INVALID_DEVICE);
             }
             wishes.push((device, access));
@@ -224,15 +225,42 @@ driver_calls! {
                 let device = index(location.__bindgen_anon_1.id).map_err(|_| code::INVALID_VALUE)?;
                 pool.access_of(device)
             }
-            // The host has none.
-            CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA => Access::None,
+            // The host has none but to its own.
+            CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA => {
+                match pool.is_of_host() {
+                    true => Access::ReadWrite,
+                    false => Access::None,
+                }
+            }
             _ => return Err(code::INVALID_VALUE),
         };
         put(flags, CUmemAccess_flags(access as u32))?;
     }
 }
 
-/// The answer to a location that is no device: pools on the host are not there.
+/// Where the memory of a pool is to lie.
+///
+/// # Errors
+///
+/// Invalid device or value if there is no such place.
+fn location_of_pool(location: &CUmemLocation) -> Result<MemoryLocation> {
+    // SAFETY: every bit pattern of the union's integer is valid.
+    let id = unsafe { location.__bindgen_anon_1.id };
+    match location.type_ {
+        DEVICE => {
+            let device = index(id)?;
+            pool::default_of(device)?;
+            Ok(MemoryLocation::Device(device))
+        }
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(MemoryLocation::Host { node: None }),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA if (0..HOST_NODES).contains(&id) => {
+            Ok(MemoryLocation::Host { node: Some(id) })
+        }
+        _ => Err(code::INVALID_VALUE),
+    }
+}
+
+/// The answer to access for a location that is no device: the host's cannot be changed.
 fn refusal_of(location: CUmemLocationType) -> CUresult {
     match location {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
@@ -289,18 +317,19 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
     if no_result {
         return Err(code::INVALID_VALUE);
     }
-    // Graphs allocate for themselves, and never what other processes see.
-    if pool.is_shared() && stream.capture.is_capturing() {
+    // Graphs allocate for themselves, never what other processes see, and on devices alone.
+    let device = pool.location.device();
+    if stream.capture.is_capturing() && (pool.is_shared() || device.is_none()) {
         return Err(code::NOT_SUPPORTED);
     }
     // As measured: nothing costs nothing.
     if bytes == 0 {
         return Ok(0);
     }
-    if stream.capture.is_capturing() {
+    if let Some(device) = device.filter(|_| stream.capture.is_capturing()) {
         let placement = Placement {
             bytes,
-            device: pool.device,
+            device,
             context: context.id(),
             access: Arc::default(),
             made_by: "a captured cuMemAllocAsync",

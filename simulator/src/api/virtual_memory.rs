@@ -7,9 +7,10 @@ use super::device::index;
 use super::entry::*;
 use crate::context::current;
 use crate::memory::access::Access;
+use crate::memory::location::MemoryLocation;
 use crate::memory::virtual_memory::{
-    self, GRANULARITY, HandleTypes, MemoryLocation, Physical, PhysicalProperties, access_of,
-    free_range, handle_of, mapped_at, reserve, set_access, unmap,
+    self, GRANULARITY, HandleTypes, Physical, PhysicalProperties, access_of, free_range, handle_of,
+    mapped_at, reserve, set_access, unmap,
 };
 
 /// `CU_MEM_ALLOCATION_COMP_GENERIC`

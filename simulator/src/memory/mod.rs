@@ -49,6 +49,7 @@ pub(crate) mod hints;
 mod hold;
 pub(crate) mod interprocess;
 pub(crate) mod leaks;
+pub(crate) mod location;
 mod pages;
 pub(crate) mod peers;
 mod pointer;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
+use super::location::{self, MemoryLocation};
 use super::space::Memory;
-use super::virtual_memory::{MemoryLocation, Physical, mapped_at};
+use super::virtual_memory::{Physical, mapped_at};
 
 /// What the driver knows about an address.
 pub(crate) struct PointerInfo {
@@ -66,12 +67,14 @@ impl PointerInfo {
         })
     }
 
-    /// Whether it is memory of the host: page-locked, or virtual memory that lies there.
+    /// Whether it is memory of the host: page-locked, of a pool there, or virtual memory that lies there.
     pub(crate) fn is_host_memory(&self) -> bool {
         let on_host = |memory: &Arc<Physical>| {
             matches!(memory.properties.location, MemoryLocation::Host { .. })
         };
-        matches!(self.kind, AllocationKind::Pinned(_)) || self.mapped.as_ref().is_some_and(on_host)
+        matches!(self.kind, AllocationKind::Pinned(_))
+            || self.info.device == Some(location::HOST)
+            || self.mapped.as_ref().is_some_and(on_host)
     }
 
     /// The flags of page-locked host memory; `None` for other memory.

@@ -847,6 +847,73 @@ fn a_view_has_all_layers_levels_and_faces() {
     assert_eq!(stream.download(&out).unwrap(), [1.0, 2.0]);
 }
 
+// covers: TEX-01, TEX-14, TEX-16
+#[test]
+fn a_view_has_some_layers_or_levels() {
+    let f = fixture();
+    let stream = f.stream();
+    let (width, height, layers) = (5, 3, 4);
+    let extents = Layered2 {
+        width,
+        height,
+        layers,
+    };
+    let all = numbers(width * height * layers);
+    let images = stream.array(&all, extents).unwrap();
+    let seen = images.view_as::<f32>().layers(1..3).unwrap();
+    let seen = seen.texture(POINT).unwrap();
+    assert_eq!(
+        seen.extents(),
+        Layered2 {
+            layers: 2,
+            ..extents
+        }
+    );
+    let kernel = f.module.kernel(kernels::fetch_layered_2d).unwrap();
+    let mut out = stream.zeroed::<f32>(width * height * 2).unwrap();
+    let volume = out.volume_mut(2, height, width).unwrap();
+    let grid = Grid::new((1, 1, 2), (8, 4, 1));
+    stream.launch(&kernel, grid, (&seen, volume)).unwrap();
+    let layer = width * height;
+    assert_eq!(stream.download(&out).unwrap(), all[layer..3 * layer]);
+    // The texture keeps the array.
+    drop(images);
+    let volume = out.volume_mut(2, height, width).unwrap();
+    stream.launch(&kernel, grid, (&seen, volume)).unwrap();
+    stream.synchronize().unwrap();
+
+    let levels: [&[f32]; 4] = [&[0.0; 64], &[1.0; 16], &[2.0; 4], &[3.0]];
+    let extents = Extent2 {
+        width: 8,
+        height: 8,
+    };
+    let image = stream.mipmapped_array(&levels, extents).unwrap();
+    let options = TextureOptions {
+        coordinates: Coordinates::Normalised,
+        ..POINT
+    };
+    let kernel = f.module.kernel(kernels::fetch_level_2d::<f32>).unwrap();
+    let details = stream.upload(&[0.0_f32, 1.0, 2.0, 3.0]).unwrap();
+    let mut out = stream.zeroed::<f32>(4).unwrap();
+    for (range, expected) in [(1..3, [1.0, 2.0, 2.0, 2.0]), (0..4, [0.0, 1.0, 2.0, 3.0])] {
+        let first = range.start;
+        let seen = image.view_as::<f32>().levels(range).unwrap();
+        let seen = seen.texture(options, LevelOptions::default()).unwrap();
+        assert_eq!(seen.extents().width, 8 >> first);
+        stream
+            .launch(&kernel, Grid::new(1, 32), (&seen, &details, &mut out))
+            .unwrap();
+        assert_eq!(stream.download(&out).unwrap(), expected);
+    }
+    for (first, end) in [(2, 2), (3, 1), (0, 5), (4, 5), (usize::MAX, usize::MAX)] {
+        let text = match image.view_as::<f32>().levels(first..end) {
+            Ok(_) => panic!("{first}..{end} was accepted"),
+            Err(error) => error.to_string(),
+        };
+        assert!(text.contains("levels"), "{text}");
+    }
+}
+
 // covers: TEX-01
 #[test]
 fn blocks_are_decompressed_on_a_gpu() {

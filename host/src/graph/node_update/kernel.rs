@@ -2,6 +2,7 @@
 
 use warpsmith_device::launch::{Kernel, SafeKernel};
 
+use super::refused;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::graph::exec::GraphExec;
@@ -9,8 +10,8 @@ use crate::graph::handle::KernelNode;
 use crate::graph::node_launch::NodeLaunch;
 use crate::graph::part::{KernelShape, PartKind};
 use crate::launch::{
-    Arguments, EarlyParameters, Grid, KernelLaunch, LaunchableKernel, Packer, TypedKernel,
-    UntypedKernel, packed,
+    Arguments, ConditionsOf, EarlyParameters, Grid, KernelLaunch, LaunchableKernel, Packer,
+    TypedKernel, UntypedKernel, packed,
 };
 
 const CALL: &str = "cuGraphExecKernelNodeSetParams";
@@ -159,8 +160,19 @@ impl GraphExec {
         may_be_early: bool,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
-        let launch = NodeLaunch::new(launch, &self.gpu, self.template_number, packer)?;
         let part = self.part(CALL, node)?;
+        let whole = self.conditions_of();
+        if whole != self.template_number
+            && packer.conditions() == ConditionsOf::Graph(self.template_number)
+        {
+            return Err(refused(
+                CALL,
+                node.into(),
+                "would be passed a condition of the graph that this was made of, but the whole was updated since, and has that graph's conditions no more",
+                "pass the condition of the graph that it was updated by",
+            ));
+        }
+        let launch = NodeLaunch::new(launch, &self.gpu, whole, packer)?;
         if let PartKind::Kernel(shape) = part.kind {
             check_shape(shape, launch.grid(), may_be_early && launch.may_be_early())?;
         }

@@ -31,6 +31,10 @@ mod sealed {
         fn driver(&self) -> [usize; 3];
         /// The extents that the array has, as a kernel gets them: 1 for those that it has not.
         fn in_kernels(&self) -> [u32; 3];
+        /// The same with so many layers, where texels are in layers that a view can choose from.
+        fn with_layers(self, _layers: usize) -> Self {
+            self
+        }
     }
 }
 
@@ -115,6 +119,10 @@ macro_rules! extents {
             fn level(&self, level: u32) -> Self {
                 Self { $($field: at_level!($field, self.$field, level)),* }
             }
+
+            fn with_layers(self, _layers: usize) -> Self {
+                Self { $($field: of_layers!($field, self.$field, _layers)),* }
+            }
         }
 
         impl ArrayExtents for $name {
@@ -130,6 +138,15 @@ macro_rules! at_level {
     };
     ($field:ident, $value:expr, $level:expr) => {
         halved($value, $level)
+    };
+}
+
+macro_rules! of_layers {
+    (layers, $value:expr, $layers:expr) => {
+        $layers
+    };
+    ($field:ident, $value:expr, $layers:expr) => {
+        $value
     };
 }
 
@@ -285,6 +302,36 @@ cubes! {
         "number of faces" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS
     ]
 }
+
+/// The extents of an array of layers, of which a [view](crate::TexelView::layers) can have some: [`Layered1`] and [`Layered2`].
+///
+/// ```compile_fail,E0599
+/// # use warpsmith_host::prelude::*;
+/// # use warpsmith_host::{Array, Extent3};
+/// # fn slices(volume: &Array<f32, Extent3>) -> Result<()> {
+/// volume.view_as::<f32>().layers(1..2)?;
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "an array of `{Self}` has no layers that a view can choose from",
+    note = "arrays of `Layered1` and `Layered2` have layers"
+)]
+pub trait LayerExtents: ArrayExtents {
+    /// How many layers there are.
+    fn layer_count(&self) -> usize;
+}
+
+macro_rules! layer_extents {
+    ($($name:ident),*) => {$(
+        impl LayerExtents for $name {
+            fn layer_count(&self) -> usize {
+                self.layers
+            }
+        }
+    )*};
+}
+layer_extents!(Layered1, Layered2);
 
 macro_rules! level_extents {
     ($($name:ident),*) => { $(impl LevelExtents for $name {})* };

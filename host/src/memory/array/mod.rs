@@ -41,8 +41,8 @@ use warpsmith_driver::raw;
 
 pub(crate) use copies::check_same_extents;
 pub use extents::{
-    ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
-    LevelExtents,
+    ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, LayerExtents, Layered1, Layered2,
+    LayeredCube, LevelExtents,
 };
 pub use external::ExternalArrayOptions;
 pub use linear::{LinearTexture, PitchedTexture};

@@ -266,6 +266,7 @@ impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
         extents: D,
     ) -> Result<MipmappedTexture<F, D>> {
         let options = directed::<D>(options);
+        // Of a view of some levels the driver leaves out the others by itself.
         let sampling = levels.describe::<S>(&options, read, self.level_count())?;
         let reading = Reading {
             texels: Texels::Mipmapped(self.texels),

@@ -31,11 +31,30 @@ pub(super) struct Reading {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ResourceView {
     pub(super) format: CUresourceViewFormat,
-    /// Width, height and depth as the driver wants them, in what is seen.
+    /// Width, height and depth of the whole array as the driver wants them, in what is seen.
     pub(super) extents: [usize; 3],
-    pub(super) levels: u32,
-    /// 1 where texels are not in layers.
-    pub(super) layers: u32,
+    pub(super) levels: Part,
+    /// The only one where texels are not in layers.
+    pub(super) layers: Part,
+}
+
+/// Which levels or layers of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) first: u32,
+    /// At least 1.
+    pub(super) count: u32,
+}
+
+impl Part {
+    /// All of so many, at least 1.
+    pub(super) fn all(count: u32) -> Part {
+        Part { first: 0, count }
+    }
+
+    fn last(self) -> u32 {
+        self.first + self.count - 1
+    }
 }
 
 impl ResourceView {
@@ -47,9 +66,10 @@ impl ResourceView {
             width,
             height,
             depth,
-            // There is at least one of each.
-            lastMipmapLevel: self.levels - 1,
-            lastLayer: self.layers - 1,
+            firstMipmapLevel: self.levels.first,
+            lastMipmapLevel: self.levels.last(),
+            firstLayer: self.layers.first,
+            lastLayer: self.layers.last(),
             ..Default::default()
         }
     }

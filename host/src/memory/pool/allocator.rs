@@ -174,6 +174,13 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        if let Some(pool) = self.pool.filter(|pool| pool.is_of_host()) {
+            self.stream.handle.refuse_capture(
+                "cuMemAllocFromPoolAsync",
+                &format!("a graph has no memory at {:?}", pool.location()),
+                "allocate before the capture, or from a pool of the device",
+            )?;
+        }
         match DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| &pool.handle), len) {
             Ok(buffer) => Ok(buffer),
             Err(error) => Err(self.explain(error)),

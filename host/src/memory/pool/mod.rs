@@ -21,14 +21,15 @@ use self::handle::{EndedPool, Owner, PoolHandle, default_of};
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
 use super::descriptor::handle_type;
+use super::hints::{Location, driver_location};
 use super::peer_access::{PeerAccess, ReachedMemory};
-use super::virtual_memory::device_location;
+use crate::context::attribute::Attribute;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 
-/// A memory pool of a device. Buffers are allocated from it in a stream ([`Stream::alloc_from`](crate::Stream::alloc_from)) and go back
+/// A memory pool: of a device's memory, or of the host's, which the device's kernels and copies use as its own. Buffers are allocated from it in a stream ([`Stream::alloc_from`](crate::Stream::alloc_from)) and go back
 /// to it when they are dropped, after their last use; the pool keeps freed memory for later allocations, which then cost no call of the
 /// operating system.
 ///
@@ -61,6 +62,7 @@ pub struct MemoryPool {
     /// Shared with the accesses of other devices.
     handle: Arc<PoolHandle>,
     max_bytes: Option<usize>,
+    location: Location,
 }
 
 /// What a pool should be.
@@ -68,16 +70,37 @@ pub struct MemoryPool {
 pub struct PoolOptions {
     /// The most bytes that are allocated from it at a time, at least 1; the driver may round up. `None`: as many as the device has.
     pub max_bytes: Option<usize>,
-    /// It can be exported to other processes.
+    /// It can be exported to other processes; not at [`Location::Host`].
     pub shareable: bool,
+    /// Where its memory lies: the device's by default. Memory of the host is page-locked; the host itself reaches it by copies, as any
+    /// [`DeviceBuffer`](crate::DeviceBuffer).
+    pub location: Location,
 }
 
 impl Gpu {
-    /// A new pool of this device's memory.
+    /// A new pool, for streams of this device.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::{Location, PoolOptions};
+    ///
+    /// # fn main() -> Result<()> {
+    /// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let pool = gpu.pool(PoolOptions { location: Location::Host, ..Default::default() })?;
+    /// let mut rarely_used = stream.alloc_from(&pool)?.zeroed::<u32>(1000)?;
+    /// stream.fill(&mut rarely_used, 7)?;
+    /// assert_eq!(stream.download(&rarely_used)?, [7; 1000]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// The device or the driver has no memory pools, or [`PoolOptions::max_bytes`] is `Some(0)`.
+    /// The device or the driver has no memory pools, or none there (`Attribute::HOST_MEMORY_POOLS_SUPPORTED`,
+    /// `Attribute::HOST_NUMA_MEMORY_POOLS_SUPPORTED`): [`Error::Unsupported`]. [`PoolOptions::max_bytes`] is `Some(0)`; there is no such NUMA node;
+    /// the pool is to be shareable at [`Location::Host`].
+    // covers: POOL-16, DRV-26, EGM-04
     pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
         if options.max_bytes == Some(0) {
             return Err(Error::misuse(
@@ -89,21 +112,61 @@ impl Gpu {
         }
         self.inner.bind()?;
         self.inner.limits().require_pools()?;
+        let place = self.place_of(options)?;
         let properties = raw::CUmemPoolProps {
             handleTypes: handle_type(options.shareable),
             allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            location: device_location(self.inner.context().device),
+            location: place,
             maxSize: options.max_bytes.unwrap_or(0),
             ..Default::default()
         };
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw` and reads the properties, which outlive the call.
-        unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }?;
-        Ok(MemoryPool {
+        unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }
+            .map_err(|error| error.while_doing(|| format!("a pool at {:?}", options.location)))?;
+        let pool = MemoryPool {
             gpu: self.inner.clone(),
             handle: PoolHandle::new(self.inner.context(), raw, Owner::Program),
             max_bytes: options.max_bytes,
-        })
+            location: options.location,
+        };
+        if pool.is_of_host() {
+            // At first the host alone reaches it.
+            let device = self.inner.context().device;
+            pool.handle.set_reached_by(device, true)?;
+        }
+        Ok(pool)
+    }
+
+    /// # Errors
+    ///
+    /// The device has no pools there, or none that can be exported; there is no such NUMA node.
+    fn place_of(&self, options: PoolOptions) -> Result<raw::CUmemLocation> {
+        let (attribute, name) = match options.location {
+            Location::Device => return driver_location(options.location, &self.inner),
+            Location::Host => (
+                Attribute::HOST_MEMORY_POOLS_SUPPORTED,
+                "a device with pools of the host's memory (`Attribute::HOST_MEMORY_POOLS_SUPPORTED`)",
+            ),
+            Location::HostNuma(_) => (
+                Attribute::HOST_NUMA_MEMORY_POOLS_SUPPORTED,
+                "a device with pools of the host's NUMA nodes (`Attribute::HOST_NUMA_MEMORY_POOLS_SUPPORTED`)",
+            ),
+        };
+        // A driver that does not know the attribute has none.
+        if self.attribute(attribute).unwrap_or(0) == 0 {
+            let what = format!("a memory pool at {:?}", options.location);
+            return Err(Error::unsupported(what, name));
+        }
+        if options.location == Location::Host && options.shareable {
+            return Err(Error::misuse(
+                "cuMemPoolCreate",
+                Code::INVALID_VALUE,
+                "a pool at `Location::Host` cannot be exported",
+                "name a node of the host: `Location::HostNuma(..)`; `Attribute::HOST_NUMA_ID` is the one that is nearest to the device",
+            ));
+        }
+        driver_location(options.location, &self.inner)
     }
 
     /// The pool that the device always has. All libraries of the process share it, and buffers come from it unless
@@ -121,6 +184,7 @@ impl Gpu {
             gpu: self.inner.clone(),
             handle: PoolHandle::new(self.inner.context(), raw, Owner::Device),
             max_bytes: None,
+            location: Location::Device,
         })
     }
 
@@ -129,10 +193,22 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The pool is another device's.
+    /// The pool is another device's, or the host's.
     // covers: POOL-11
     pub fn use_pool(&self, pool: &MemoryPool) -> Result<()> {
-        check_same_device("cuDeviceSetMemPool", &self.inner, &pool.gpu)?;
+        const CALL: &str = "cuDeviceSetMemPool";
+        check_same_device(CALL, &self.inner, &pool.gpu)?;
+        if pool.is_of_host() {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!(
+                    "the pool's memory lies at {:?}: a device allocates from pools of its own memory unless one is named",
+                    pool.location
+                ),
+                "name it where it is meant: `stream.alloc_from(&pool)`",
+            ));
+        }
         self.inner.bind()?;
         // SAFETY: the pool is alive, `pool` owns it or the device does.
         unsafe {
@@ -169,6 +245,15 @@ impl MemoryPool {
     pub fn allow_peer(&self, peer: &Gpu) -> Result<PeerAccess> {
         let memory = ReachedMemory::Pool(self.handle.clone());
         PeerAccess::grant("cuMemPoolSetAccess", &self.gpu, &peer.inner, memory)
+    }
+
+    /// Where its memory lies.
+    pub fn location(&self) -> Location {
+        self.location
+    }
+
+    fn is_of_host(&self) -> bool {
+        self.location != Location::Device
     }
 
     /// The driver's handle (`CUmemoryPool`), for calls of libraries that take one. It is valid as long as the object, or, for the

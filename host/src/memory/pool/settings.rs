@@ -13,7 +13,7 @@ type Key = raw::CUmemPool_attribute;
 // covers: POOL-19, POOL-20
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUsage {
-    /// Memory of the device that the pool has.
+    /// Memory of the device, or of the host, that the pool has.
     pub reserved: u64,
     /// The part of it that is allocated. Dropped buffers do not count, even where their last use is not done.
     pub used: u64,

@@ -81,10 +81,11 @@ pub(in crate::api) unsafe fn kernel(
         false => Context::of_handle(given.ctx),
     };
     let function = function_or_kernel(handle, context)?;
-    // A cluster or cooperative attribute set on the node stays through an update.
+    // A cluster or cooperative attribute set on the node stays through an update. Clusters of one block are what a node has without one.
     let (cluster, cooperative) = match old {
         Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => {
-            (old.shape.cluster, old.shape.cooperative)
+            let set = Some(old.shape.cluster).filter(|&size| size != [1; 3]);
+            (set.unwrap_or_default(), old.shape.cooperative)
         }
         _ => ([0; 3], false),
     };

@@ -10,6 +10,7 @@ use super::{Pool, PoolKind};
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::allocation::AllocationKind;
+use crate::memory::location::MemoryLocation;
 use crate::memory::space::Memory;
 use crate::registry::Registry;
 use crate::sync::lock;
@@ -26,8 +27,8 @@ static DESTROYED: Mutex<Vec<Arc<Pool>>> = Mutex::new(Vec::new());
 ///
 /// Those of [`SharedMemory::import`]. Its device may be one that this process does not see: then no device reaches it until it is told to.
 pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<Arc<Pool>> {
-    let (shared, device) = SharedMemory::import(descriptor)?;
-    Ok(POOLS.add(|handle| Pool::imported(handle, device, shared)))
+    let (shared, location) = SharedMemory::import(descriptor)?;
+    Ok(POOLS.add(|handle| Pool::imported(handle, location, shared)))
 }
 
 /// The pools of one device.
@@ -39,7 +40,8 @@ struct DevicePools {
 fn of_device(device: usize) -> Result<&'static DevicePools> {
     static OF_DEVICES: OnceLock<Vec<DevicePools>> = OnceLock::new();
     let make = |device| {
-        let default = POOLS.add(|handle| Pool::new(handle, device, PoolKind::Default, 0));
+        let location = MemoryLocation::Device(device);
+        let default = POOLS.add(|handle| Pool::new(handle, location, PoolKind::Default, 0));
         DevicePools {
             current: Mutex::new(Arc::clone(&default)),
             default,
@@ -64,7 +66,7 @@ pub(crate) fn current_of(device: usize) -> Result<Arc<Pool>> {
 /// Makes a pool the current one of its device.
 pub(crate) fn set_current(device: usize, pool: Arc<Pool>) -> Result {
     pool.refuse_imported()?;
-    if pool.device != device {
+    if !pool.is_of(device) {
         return Err(code::INVALID_VALUE);
     }
     *lock(&of_device(device)?.current) = pool;
@@ -83,7 +85,7 @@ pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
         destroyed.push(POOLS.remove(handle)?);
     }
     // One that was imported is never current, and its device may be one that this process does not see.
-    if let Ok(pools) = of_device(pool.device) {
+    if let Some(Ok(pools)) = pool.location.device().map(of_device) {
         let mut current = lock(&pools.current);
         if current.handle == pool.handle {
             *current = Arc::clone(&pools.default);
@@ -135,10 +137,10 @@ pub(in crate::memory) fn give_back(pool: u64, address: usize, bytes: usize) {
     }
 }
 
-/// After a synchronisation all that is freed serves everyone, and pools give back what they hold above their threshold.
+/// After a synchronisation with a device all that is freed serves everyone, and pools give back what they hold above their threshold.
 pub(crate) fn after_synchronisation(device: usize) {
     POOLS
-        .filter(|pool| pool.device == device)
+        .filter(|pool| pool.is_of(device) || pool.is_of_host())
         .iter()
         .for_each(|pool| pool.synchronised());
 }

@@ -1,4 +1,4 @@
-//! Stream-ordered memory pools: how much of a device's memory each holds and uses.
+//! Stream-ordered memory pools: how much memory of a device, or of the host, each holds and uses.
 //!
 //! Every allocation has an address of its own (see [`crate::memory`]), so that using memory after its free in stream order shows. What
 //! a pool reuses is therefore not addresses but bytes: memory freed into it is *cached* and serves later requests before the pool takes
@@ -36,6 +36,7 @@ pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
 use super::access::Access;
 use super::allocation::AllocationKind;
+use super::location::{self, MemoryLocation};
 use super::space::Memory;
 use crate::device;
 use crate::error::{Result, code};
@@ -45,14 +46,14 @@ use crate::work::CompletionPoint;
 /// A pool.
 pub(crate) struct Pool {
     pub(crate) handle: usize,
-    pub(crate) device: usize,
+    pub(crate) location: MemoryLocation,
     pub(crate) is_default: bool,
     max_size: usize,
     /// The file that its allocations are parts of, if it can be exported or was imported.
     shared: Option<SharedMemory>,
     /// See [`own_state`](Self::own_state).
     state: Mutex<PoolState>,
-    /// What other devices may do with its allocations.
+    /// What devices but its own may do with its allocations.
     rights: Mutex<BTreeMap<usize, Access>>,
     /// Allocations that streams have been told to free and have not freed, with the streams.
     frees: Mutex<BTreeMap<usize, Arc<str>>>,
@@ -77,12 +78,17 @@ struct PoolState {
 }
 
 impl Pool {
-    /// A pool of a device; 0 bytes at most stand for no limit.
-    pub(crate) fn new(handle: usize, device: usize, kind: PoolKind, max_size: usize) -> Self {
-        let shared = (kind == PoolKind::Shareable).then(|| SharedMemory::create(device));
+    /// A pool of memory there; 0 bytes at most stand for no limit.
+    pub(crate) fn new(
+        handle: usize,
+        location: MemoryLocation,
+        kind: PoolKind,
+        max_size: usize,
+    ) -> Self {
+        let shared = (kind == PoolKind::Shareable).then(|| SharedMemory::create(location));
         Self {
             handle,
-            device,
+            location,
             is_default: kind == PoolKind::Default,
             max_size,
             shared: shared.flatten(),
@@ -93,10 +99,10 @@ impl Pool {
     }
 
     /// A pool that this or another process has exported.
-    fn imported(handle: usize, device: usize, shared: SharedMemory) -> Self {
+    fn imported(handle: usize, location: MemoryLocation, shared: SharedMemory) -> Self {
         Self {
             handle,
-            device,
+            location,
             is_default: false,
             max_size: 0,
             shared: Some(shared),
@@ -151,7 +157,7 @@ impl Pool {
                 part.bytes(),
                 kind,
                 context,
-                self.device,
+                self.device_number(),
                 "cuMemPoolImportPointer",
             )
             .ok_or(code::OUT_OF_MEMORY)?;
@@ -161,10 +167,25 @@ impl Pool {
 
     /// What a device may do with all allocations, now and later.
     pub(crate) fn access_of(&self, device: usize) -> Access {
-        match device == self.device {
+        match self.is_of(device) {
             true => Access::ReadWrite,
             false => lock(&self.rights).get(&device).copied().unwrap_or_default(),
         }
+    }
+
+    /// Whether its memory is this device's.
+    pub(crate) fn is_of(&self, device: usize) -> bool {
+        self.location.device() == Some(device)
+    }
+
+    /// Whether its memory is the host's.
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.location.device().is_none()
+    }
+
+    /// The number that its allocations have for their device.
+    fn device_number(&self) -> usize {
+        self.location.device().unwrap_or(location::HOST)
     }
 
     /// Whether kernels of a device reach its allocations.
@@ -268,8 +289,8 @@ impl Pool {
     /// Gives memory that nothing uses back to the device until `keep` bytes are left.
     pub(crate) fn trim(&self, keep: usize) {
         let released = lock(&self.state).account.trim(keep);
-        if released > 0 {
-            device::give_memory(self.device, released);
+        if let Some(device) = self.location.device().filter(|_| released > 0) {
+            device::give_memory(device, released);
         }
     }
 

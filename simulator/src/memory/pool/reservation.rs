@@ -24,7 +24,7 @@ impl Pool {
     ) -> Result<(usize, Vec<CompletionPoint>)> {
         let waits = self.reserve(bytes, point).ok_or(code::OUT_OF_MEMORY)?;
         let kind = AllocationKind::Pool(self.handle as u64);
-        let base = Memory::global().allocate(bytes, kind, context, self.device, by);
+        let base = Memory::global().allocate(bytes, kind, context, self.device_number(), by);
         let shown = |base: &usize| match &self.shared {
             Some(shared) => shared.place(*base, bytes).is_ok(),
             None => true,
@@ -43,15 +43,21 @@ impl Pool {
         if device::exceeds_host(bytes) {
             return None;
         }
-        take_or_release_unused(self.device, Some(self), || {
-            self.reserve_from_device(bytes, point)
-        })
+        match self.location.device() {
+            Some(device) => take_or_release_unused(device, Some(self), || {
+                self.reserve_from(bytes, point, |more| device::take_memory(device, more))
+            }),
+            // What the host has was looked at above.
+            None => self.reserve_from(bytes, point, |_| true),
+        }
     }
 
-    fn reserve_from_device(
+    /// As [`reserve`](Self::reserve), where `take` takes what is missing.
+    fn reserve_from(
         &self,
         bytes: usize,
         point: &CompletionPoint,
+        take: impl Fn(usize) -> bool,
     ) -> Option<Vec<CompletionPoint>> {
         let relation = |free: &CompletionPoint| match free {
             free if point.is_in_queue_of(free) => Relation::SameStream,
@@ -70,9 +76,9 @@ impl Pool {
         // Whole pieces are taken, of which the last may go beyond the limit.
         let most = limit.checked_next_multiple_of(LIKED).unwrap_or(usize::MAX);
         let room = most.saturating_sub(account.reserved);
-        state.account.allocate(bytes, relation, |more| {
-            more <= room && device::take_memory(self.device, more)
-        })
+        state
+            .account
+            .allocate(bytes, relation, |more| more <= room && take(more))
     }
 }
 
@@ -96,7 +102,7 @@ fn take_or_release_unused<T>(
     take().or_else(|| {
         let taker = taker.map(|pool| pool.handle);
         POOLS
-            .filter(|pool| pool.device == device && Some(pool.handle) != taker)
+            .filter(|pool| pool.is_of(device) && Some(pool.handle) != taker)
             .iter()
             .for_each(|pool| pool.trim(0));
         take()

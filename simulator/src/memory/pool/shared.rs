@@ -8,12 +8,16 @@ use std::sync::Mutex;
 use super::ledger::{Ledger, OwnersSide, PAGE};
 use crate::device;
 use crate::error::{Result, code};
+use crate::memory::location::MemoryLocation;
 use crate::memory::shared_file::{Content, SharedFile};
 use crate::memory::space::Memory;
 use crate::sync::lock;
 
 /// Begins what is exported of an allocation.
 const MAGIC: u64 = u64::from_le_bytes(*b"warppool");
+
+/// In place of a device's number: the memory is the host's.
+const ON_HOST: u64 = u64::MAX;
 
 /// A pool's file. All parts are known to the process that made it alone; another one knows those that it has imported.
 pub(super) struct SharedMemory {
@@ -66,12 +70,17 @@ impl Part {
 }
 
 impl SharedMemory {
-    /// A file that is as long as the device's memory and takes none until it is used; `None` if the system refuses it.
-    pub(super) fn create(device: usize) -> Option<Self> {
+    /// A file that is as long as the device's memory, or for the host's as the first device's, and takes none until it is used; `None` if the system
+    /// refuses it.
+    pub(super) fn create(location: MemoryLocation) -> Option<Self> {
+        let device = location.device().unwrap_or(0);
         let memory = device::total_memory(device).next_multiple_of(PAGE);
         let owner = std::process::id();
-        let number = device::in_machine(device) as u64;
-        let numbers = [number, memory as u64, owner.into(), 0];
+        let (number, node) = match location {
+            MemoryLocation::Device(device) => (device::in_machine(device) as u64, 0),
+            MemoryLocation::Host { node } => (ON_HOST, node.unwrap_or(0) as u64),
+        };
+        let numbers = [number, memory as u64, owner.into(), node];
         let file = SharedFile::create(Content::Pool, memory + Ledger::bytes(memory), numbers)?;
         Some(Self {
             ledger: Ledger::map(&file, memory)?,
@@ -83,13 +92,13 @@ impl SharedMemory {
         })
     }
 
-    /// The file of another process's pool, with its device.
+    /// The file of another process's pool, with where its memory lies.
     ///
     /// # Errors
     ///
     /// Those of [`SharedFile::import`]; out of memory if the system has no room.
-    pub(super) fn import(descriptor: BorrowedFd<'_>) -> Result<(Self, usize)> {
-        let (file, [device, memory, owner, _]) = SharedFile::import(descriptor, Content::Pool)?;
+    pub(super) fn import(descriptor: BorrowedFd<'_>) -> Result<(Self, MemoryLocation)> {
+        let (file, [device, memory, owner, node]) = SharedFile::import(descriptor, Content::Pool)?;
         let memory = memory as usize;
         let imported = Self {
             ledger: Ledger::map(&file, memory).ok_or(code::OUT_OF_MEMORY)?,
@@ -99,7 +108,13 @@ impl SharedMemory {
             is_imported: true,
             parts: Mutex::default(),
         };
-        Ok((imported, device::known_or_unseen(device as usize)))
+        let location = match device {
+            ON_HOST => MemoryLocation::Host {
+                node: Some(node as i32),
+            },
+            device => MemoryLocation::Device(device::known_or_unseen(device as usize)),
+        };
+        Ok((imported, location))
     }
 
     /// The process that made it.

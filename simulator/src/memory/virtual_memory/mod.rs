@@ -15,7 +15,7 @@ mod ranges;
 mod rights;
 
 pub(super) use physical::held_memory;
-pub(crate) use physical::{HandleTypes, MemoryLocation, Physical, PhysicalProperties, handle_of};
+pub(crate) use physical::{HandleTypes, Physical, PhysicalProperties, handle_of};
 pub(crate) use ranges::{
     AliasedPages, access_of, free_range, map, mapped_at, reserve, reserved_around, set_access,
     unmap,

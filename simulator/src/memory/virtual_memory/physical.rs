@@ -10,22 +10,11 @@ use std::sync::{Arc, Mutex};
 use super::GRANULARITY;
 use crate::device;
 use crate::error::{Result, code};
+use crate::memory::location::MemoryLocation;
 use crate::memory::pool;
 use crate::memory::shared_file::{Content, SharedFile};
 use crate::registry::fresh_handle;
 use crate::sync::lock;
-
-/// Where memory lies, or who accesses it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryLocation {
-    /// On a device.
-    Device(usize),
-    /// On the host; on this node of it, if one was named.
-    Host {
-        /// The system's number of the node.
-        node: Option<i32>,
-    },
-}
 
 /// As what kinds of handles memory may leave the process, as bits of `CUmemAllocationHandleType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,10 +67,7 @@ impl Physical {
         if device::exceeds_host(bytes) {
             return Err(code::OUT_OF_MEMORY);
         }
-        let counted = match properties.location {
-            MemoryLocation::Device(device) => Some(device),
-            MemoryLocation::Host { .. } => None,
-        };
+        let counted = properties.location.device();
         if let Some(device) = counted {
             pool::take_from_device(device, bytes)?;
         }
@@ -169,10 +155,7 @@ impl Physical {
 
     /// The device that an address of it belongs to.
     pub(crate) fn device(&self) -> usize {
-        match self.properties.location {
-            MemoryLocation::Device(device) => device,
-            MemoryLocation::Host { .. } => 0,
-        }
+        self.properties.location.device().unwrap_or(0)
     }
 
     pub(super) fn file(&self) -> BorrowedFd<'_> {

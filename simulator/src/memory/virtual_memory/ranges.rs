@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, RwLock};
 
 use super::GRANULARITY;
-use super::physical::{MemoryLocation, Physical};
+use super::physical::Physical;
 use super::rights::Rights;
 use crate::check::stream_order::{PAGE, PhysicalPage};
 use crate::engine::{AccessError, Extent};
 use crate::error::{Result, code};
 use crate::memory::access::Access;
+use crate::memory::location::MemoryLocation;
 use crate::memory::space::Memory;
 use crate::sync::{read, write};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::physical::MemoryLocation;
 use crate::memory::access::Access;
+use crate::memory::location::MemoryLocation;
 
 /// The rights of one mapping: none until they are granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
