@@ -78,7 +78,9 @@ impl Allocation {
         match pool.filter(|pool| pool.is_of_program()) {
             None => Ok(Allocation::pooled(stream, base, bytes)),
             Some(pool) => {
-                let kind = MemoryKind::OwnPool(pool.clone());
+                let kind = MemoryKind::OwnPool {
+                    _pool: pool.clone(),
+                };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
         }
@@ -616,7 +618,7 @@ impl OrderedMemory for Allocation {
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
             MemoryKind::Pool(_)
-            | MemoryKind::OwnPool(_)
+            | MemoryKind::OwnPool { .. }
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable
