@@ -40,16 +40,16 @@ enum UsedBy {
 /// What is dropped first.
 #[derive(Clone, Copy, Debug)]
 enum First {
-    ThePool,
-    TheMemory,
+    Pool,
+    Memory,
     /// On a thread of its own.
-    TheMemoryElsewhere,
+    MemoryElsewhere,
 }
 
 fn all_ways() -> impl Iterator<Item = (Source, UsedBy, First)> {
     let sources = [Source::ThePool, Source::TheDevice];
     let users = [UsedBy::OneStream, UsedBy::BothStreams];
-    let firsts = [First::ThePool, First::TheMemory, First::TheMemoryElsewhere];
+    let firsts = [First::Pool, First::Memory, First::MemoryElsewhere];
     let of = move |source| {
         let users = users.into_iter();
         users.flat_map(move |by| firsts.into_iter().map(move |first| (source, by, first)))
@@ -78,9 +78,9 @@ impl World<'_> {
 
 fn drop_both(pool: MemoryPool, words: DeviceBuffer<u32>, first: First) {
     match first {
-        First::ThePool => drop((pool, words)),
-        First::TheMemory => drop((words, pool)),
-        First::TheMemoryElsewhere => {
+        First::Pool => drop((pool, words)),
+        First::Memory => drop((words, pool)),
+        First::MemoryElsewhere => {
             let thread = std::thread::spawn(move || drop(words));
             thread.join().expect("no panic");
             drop(pool);

@@ -83,8 +83,10 @@ fn array() -> CUarray {
 }
 
 fn of_array(array: CUarray) -> CUDA_RESOURCE_DESC {
-    let mut resource = CUDA_RESOURCE_DESC::default();
-    resource.resType = CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
+    let mut resource = CUDA_RESOURCE_DESC {
+        resType: CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
+        ..Default::default()
+    };
     resource.res.array.hArray = array;
     resource
 }
