@@ -4,10 +4,10 @@
 mod common;
 
 use std::any::Any;
-use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::{add, gpu, hold_up, in_own_process, module};
+use common::watch::Watch;
+use common::{add, gpu, in_own_process, module};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{Extent2, MappingAccess, PhysicalOptions, TextureOptions};
 use warpsmith_testkit::ptx;
@@ -20,78 +20,102 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Part = Box<dyn Any + Send>;
+/// One of the things, and what it is called.
+struct Part {
+    name: &'static str,
+    // Kept for its drop.
+    _thing: Box<dyn Any + Send>,
+}
 
 /// Things with work that ends in a word of the host's.
 struct Scene {
     parts: Vec<Part>,
     /// All of its words are 7 when the work is done.
     result: MappedBuffer<u32>,
-    /// Holds the work up until it is dropped.
-    gate: Option<Sender<()>>,
 }
 
-/// Makes the things, closes a gate if it is told so, and enqueues their work behind it.
+/// Makes the things, closes the gate if there is one, and enqueues their work behind it.
 struct Kind {
     name: &'static str,
     parts: usize,
-    make: fn(&Gpu, bool) -> Result<Scene>,
+    make: fn(&Gpu, Gate<'_>) -> Result<Scene>,
 }
 
-fn gate(stream: &Stream, closed: bool) -> Result<Option<Sender<()>>> {
-    closed.then(|| hold_up(stream)).transpose()
+/// What may hold the work up.
+#[derive(Clone, Copy)]
+struct Gate<'a>(Option<&'a Watch>);
+
+impl Gate<'_> {
+    /// Holds a stream up from here on.
+    fn close(self, stream: &Stream) -> Result<()> {
+        self.0.map_or(Ok(()), |watch| watch.hold_up(stream))
+    }
+
+    fn step(self, step: &str) {
+        if let Some(watch) = self.0 {
+            watch.step(step);
+        }
+    }
+}
+
+/// Enqueues work behind the gate, each piece as a step of its own.
+macro_rules! enqueue {
+    ($gate:ident: $($work:expr);+ $(;)?) => {
+        $(
+            $gate.step(stringify!($work));
+            $work?;
+        )+
+    };
 }
 
 macro_rules! parts {
     ($($part:expr),+ $(,)?) => {
-        vec![$(Box::new($part) as Part),+]
+        vec![$(Part { name: stringify!($part), _thing: Box::new($part) }),+]
     };
 }
 
-fn stream_and_buffer(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn stream_and_buffer(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let words = stream.filled(LEN, 7_u32)?;
-    let gate = gate(&stream, closed)?;
-    stream.copy(&words, &mut result)?;
+    gate.close(&stream)?;
+    enqueue!(gate: stream.copy(&words, &mut result));
     Ok(Scene {
         parts: parts![stream, words],
         result,
-        gate,
     })
 }
 
-fn event_and_streams(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn event_and_streams(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (first, second) = (gpu.stream()?, gpu.stream()?);
     let (event, mut result) = (gpu.event_untimed()?, gpu.mapped::<u32>(LEN)?);
     let mut words = first.zeroed::<u32>(LEN)?;
-    let gate = gate(&first, closed)?;
-    first.fill(&mut words, 7)?;
-    first.record(&event)?;
-    second.wait(&event)?;
-    second.copy(&words, &mut result)?;
+    gate.close(&first)?;
+    enqueue!(gate:
+        first.fill(&mut words, 7);
+        first.record(&event);
+        second.wait(&event);
+        second.copy(&words, &mut result));
     Ok(Scene {
         parts: parts![first, event, second, words],
         result,
-        gate,
     })
 }
 
-fn graph_and_buffer(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn graph_and_buffer(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let words = stream.filled(LEN, 7_u32)?;
     let mut graph = gpu.graph()?;
     graph.copy(&words, &mut result)?;
     let mut exec = graph.instantiate()?;
-    let gate = gate(&stream, closed)?;
-    exec.launch(&stream)?;
+    gate.close(&stream)?;
+    enqueue!(gate: exec.launch(&stream));
     Ok(Scene {
         parts: parts![stream, words, graph, exec],
         result,
-        gate,
     })
 }
 
-fn module_and_graph(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn module_and_graph(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let module = module(gpu);
     let add = add(&module);
@@ -101,25 +125,23 @@ fn module_and_graph(gpu: &Gpu, closed: bool) -> Result<Scene> {
     unsafe { graph.kernel_untyped(&add, Grid::cover(LEN, 128), (&mut words, 4)) }?;
     graph.copy(&words, &mut result)?;
     let mut exec = graph.instantiate()?;
-    let gate = gate(&stream, closed)?;
-    exec.launch(&stream)?;
+    gate.close(&stream)?;
+    enqueue!(gate: exec.launch(&stream));
     Ok(Scene {
         parts: parts![module, add, exec, (stream, words)],
         result,
-        gate,
     })
 }
 
-fn pool_and_buffer(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn pool_and_buffer(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let pool = gpu.pool(Default::default())?;
     let words = stream.alloc_from(&pool)?.filled(LEN, 7_u32)?;
-    let gate = gate(&stream, closed)?;
-    stream.copy(&words, &mut result)?;
+    gate.close(&stream)?;
+    enqueue!(gate: stream.copy(&words, &mut result));
     Ok(Scene {
         parts: parts![stream, pool, words],
         result,
-        gate,
     })
 }
 
@@ -130,7 +152,7 @@ const TAKES: &str = ptx!(
     ".visible .entry takes(.param .u64 texture) { ret; }"
 );
 
-fn array_and_texture(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn array_and_texture(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let kernel = gpu
         .load(TAKES)?
@@ -141,48 +163,49 @@ fn array_and_texture(gpu: &Gpu, closed: bool) -> Result<Scene> {
     };
     let image = stream.array(&[7_u32; LEN], extents)?;
     let texture = image.texture(TextureOptions::default())?;
-    let gate = gate(&stream, closed)?;
-    // SAFETY: the entry does nothing.
-    unsafe { stream.launch_untyped(&kernel, Grid::new(1, 1), (&texture,)) }?;
-    stream.copy_from_array(&image, &mut result)?;
+    gate.close(&stream)?;
+    enqueue!(gate:
+        // SAFETY: the entry does nothing.
+        unsafe { stream.launch_untyped(&kernel, Grid::new(1, 1), (&texture,)) };
+        stream.copy_from_array(&image, &mut result));
     Ok(Scene {
         parts: parts![stream, image, texture, kernel],
         result,
-        gate,
     })
 }
 
-fn virtual_memory(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn virtual_memory(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let memory = gpu.physical_memory(1, PhysicalOptions::default())?;
     // SAFETY: what is read is written before.
     let mut words = unsafe { memory.map::<u32>(MappingAccess::ReadWrite)? };
     let mut growable = gpu.growable::<u32>(LEN)?;
     stream.grow_zeroed(&mut growable, LEN)?;
-    let gate = gate(&stream, closed)?;
-    stream.fill(&mut words, 7)?;
-    stream.copy(&words.slice(..LEN), &mut growable)?;
-    stream.copy(&growable, &mut result)?;
+    gate.close(&stream)?;
+    enqueue!(gate:
+        stream.fill(&mut words, 7);
+        stream.copy(&words.slice(..LEN), &mut growable);
+        stream.copy(&growable, &mut result));
     Ok(Scene {
         parts: parts![stream, memory, words, growable],
         result,
-        gate,
     })
 }
 
-fn host_memory(gpu: &Gpu, closed: bool) -> Result<Scene> {
+fn host_memory(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
     let registered = gpu.register(vec![7_u32; LEN])?;
     let mut pinned = gpu.pinned::<u32>(LEN)?;
-    let mut words = stream.zeroed::<u32>(LEN)?;
-    let gate = gate(&stream, closed)?;
-    stream.copy_to_host(&registered, &mut pinned)?;
-    stream.copy_from_host(&pinned, &mut words)?;
-    stream.copy(&words, &mut result)?;
+    let (mut there, mut words) = (stream.zeroed::<u32>(LEN)?, stream.zeroed::<u32>(LEN)?);
+    gate.close(&stream)?;
+    enqueue!(gate:
+        stream.copy(&registered, &mut there);
+        stream.copy_to_host(&there, &mut pinned);
+        stream.copy_from_host(&pinned, &mut words);
+        stream.copy(&words, &mut result));
     Ok(Scene {
-        parts: parts![(stream, words), registered, pinned],
+        parts: parts![(stream, there, words), registered, pinned],
         result,
-        gate,
     })
 }
 
@@ -261,33 +284,56 @@ enum When {
     OnThreads,
 }
 
-fn drop_parts(gpu: &Gpu, when: When, parts: Vec<Part>) -> Result<()> {
+/// Drops the things in their order, each as a step.
+fn drop_all(gate: Gate<'_>, parts: Vec<Part>, drop: impl Fn(Part)) {
+    for part in parts {
+        gate.step(&format!("dropping {}", part.name));
+        drop(part);
+    }
+}
+
+/// Drops the things while nothing else goes on, and lets the work go on.
+fn drop_parts(
+    gpu: &Gpu,
+    when: When,
+    watch: &Watch,
+    gate: Gate<'_>,
+    parts: Vec<Part>,
+) -> Result<bool> {
     match when {
-        When::Done | When::Waiting => parts.into_iter().for_each(drop),
-        When::OnThreads => {
-            for part in parts {
-                let thread = std::thread::spawn(move || drop(part));
-                thread.join().expect("no panic");
-            }
-        }
+        When::Done | When::Waiting => drop_all(gate, parts, drop),
+        When::OnThreads => drop_all(gate, parts, |part| {
+            let thread = std::thread::spawn(move || drop(part));
+            thread.join().expect("no panic");
+        }),
         When::InACapture => {
+            gate.step("making a stream to capture");
             let mut stream = gpu.stream()?;
+            gate.step("allocating in it");
             let mut words = stream.zeroed::<u32>(LEN)?;
+            gate.step("beginning the capture");
             let graph = stream.capture(|capture| {
                 capture.fill(&mut words, 1)?;
-                parts.into_iter().for_each(drop);
+                drop_all(gate, parts, drop);
+                gate.step("capturing a fill");
                 capture.fill(&mut words, 2)
             })?;
             assert_eq!(graph.node_count()?, 2);
-            graph.instantiate()?.launch(&stream)?;
+            gate.step("instantiating what was captured");
+            let mut exec = graph.instantiate()?;
+            gate.step("launching it");
+            exec.launch(&stream)?;
+            gate.step("downloading what it has filled");
             assert_eq!(stream.download(&words)?, [2; LEN]);
+            gate.step("dropping the graphs, the buffer and the stream");
         }
     }
-    Ok(())
+    Ok(watch.let_go())
 }
 
 fn every_order(when: When) -> Result<()> {
-    let gpu = gpu();
+    let (gpu, watch) = (gpu(), Watch::new());
+    let gate = Gate((when != When::Done).then_some(&watch));
     let held = || -> Result<_> {
         gpu.synchronize()?;
         // What is free on a GPU is not this process's alone.
@@ -295,24 +341,32 @@ fn every_order(when: When) -> Result<()> {
         let free = free.transpose()?.map(|memory| memory.free);
         Ok((free, gpu.default_pool()?.usage()?.used))
     };
+    let mut found = Vec::new();
     for kind in &KINDS {
         // What the first one makes for good is made.
-        drop((kind.make)(&gpu, false)?);
+        drop((kind.make)(&gpu, Gate(None))?);
         let before = held()?;
         for order in orders(kind.parts) {
-            let scene = (kind.make)(&gpu, when != When::Done)?;
+            let what = format!("{}, {when:?}, in the order {order:?}", kind.name);
+            watch.begin(what.clone());
+            gate.step("making what comes before the gate");
+            let scene = (kind.make)(&gpu, gate)?;
             if when == When::Done {
                 gpu.synchronize()?;
             }
-            drop_parts(&gpu, when, in_order(scene.parts, &order))?;
-            drop(scene.gate);
+            let all_ended = drop_parts(&gpu, when, &watch, gate, in_order(scene.parts, &order))?;
             gpu.synchronize()?;
-            let what = format!("{}, {when:?}, in the order {order:?}", kind.name);
             assert_eq!(*scene.result.host()?, [7; LEN], "{what}");
             drop(scene.result);
             assert_eq!(held()?, before, "{what}");
+            if !all_ended {
+                // Each further order would take as long.
+                found.append(&mut watch.take_found());
+                break;
+            }
         }
     }
+    assert!(found.is_empty(), "these wait for the work: {found:#?}");
     Ok(())
 }
 
@@ -349,7 +403,7 @@ fn after_a_fault() {
         let mut scenes = Vec::new();
         for kind in &KINDS {
             for order in orders(kind.parts) {
-                let scene = (kind.make)(&gpu, false).expect(kind.name);
+                let scene = (kind.make)(&gpu, Gate(None)).expect(kind.name);
                 scenes.push((in_order(scene.parts, &order), scene.result));
             }
         }

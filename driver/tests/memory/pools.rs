@@ -33,6 +33,28 @@ const USED: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_
 const USED_HIGH: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
 const THRESHOLD: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
 
+/// Whether memory counts as used whose free is enqueued and not done. The manual does not say; the test tells (`--nocapture`), and holds that it
+/// does not when the free is done.
+#[test]
+fn what_is_freed_behind_a_stream_that_is_held_up() {
+    let _turn = turn();
+    let backend = gpu();
+    let stream = stream();
+    let pool: CUmemoryPool = get!(cuMemPoolCreate(&properties()));
+    let memory: CUdeviceptr = get!(cuMemAllocFromPoolAsync(4096, pool, stream));
+    ok!(cuStreamSynchronize(stream));
+    let gate = Gate::new();
+    gate.block(stream);
+    ok!(cuMemFreeAsync(memory, stream));
+    let used = attribute(pool, USED);
+    println!("{backend:?}: {used} bytes are used while their free is held up");
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(attribute(pool, USED), 0);
+    ok!(cuMemPoolDestroy(pool));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
 #[test]
 fn memory_comes_and_goes_in_the_streams_order() {
     // covers: POOL-01, POOL-02, POOL-04

@@ -7,3 +7,4 @@ mod external_semaphores;
 mod memory_operations;
 mod order;
 mod priorities;
+mod who_waits;

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cust::device::Device;
+use smallvec::SmallVec;
 use warpsmith_driver::raw;
 use warpsmith_driver::raw::CUresult;
 
@@ -35,8 +36,10 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     /// Where the program knows of it, destructors are silent.
     loss: Arc<ContextLoss>,
-    /// A stream of this crate's own: for frees that wait for several streams, and for copies beside all streams.
+    /// A stream of this crate's own, for what the host waits for: it is held back only by what that has to come after.
     service_stream: Handle<raw::CUstream>,
+    /// Another one, once it is needed, for what nobody waits for: it is held back by work of any streams.
+    follower_stream: OnceLock<Handle<raw::CUstream>>,
 }
 
 impl Context {
@@ -79,15 +82,7 @@ impl Context {
         unsafe { call!(cuCtxSetCurrent(raw_context)) }?;
         let device = device.as_raw();
         let limits = Limits::of(device)?;
-        let mut service_stream = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `service_stream`, which outlives the call; the context is current since above.
-        unsafe {
-            call!(cuStreamCreateWithPriority(
-                &mut service_stream,
-                raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0,
-                0
-            ))
-        }?;
+        let service_stream = new_stream()?;
         Ok(Context {
             primary: ManuallyDrop::new(primary),
             raw: Handle::new(raw_context),
@@ -98,7 +93,8 @@ impl Context {
             total_memory,
             limits,
             loss,
-            service_stream: Handle::new(service_stream),
+            service_stream,
+            follower_stream: OnceLock::new(),
         })
     }
 
@@ -107,10 +103,65 @@ impl Context {
         self.raw.raw()
     }
 
-    /// The stream for what this crate enqueues on its own account. It lives as long as the context and is never captured.
+    /// The stream for what this crate enqueues on its own account and waits for. It lives as long as the context and is never captured.
     pub(crate) fn service_stream(&self) -> StreamRef<'_> {
         // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
         unsafe { StreamRef::new(self.service_stream.raw()) }
+    }
+
+    /// The stream for what this crate enqueues behind any streams, and never waits for: work that is held up there would hold up what is behind it
+    /// here. It lives as long as the context and is never captured.
+    ///
+    /// # Errors
+    ///
+    /// It is made now, and the driver refuses.
+    pub(crate) fn follower_stream(&self) -> Result<StreamRef<'_>> {
+        let stream = match self.follower_stream.get() {
+            Some(stream) => stream,
+            None => {
+                self.bind()?;
+                let made = new_stream()?;
+                // Where another thread was faster, its stream stays and this one goes.
+                if self.follower_stream.set(made).is_err() {
+                    // SAFETY: `new_stream` made the stream, and nobody knows it.
+                    self.report_drop(unsafe { call!(cuStreamDestroy_v2(made.raw())) });
+                }
+                self.follower_stream.get().expect("it is set above")
+            }
+        };
+        // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
+        Ok(unsafe { StreamRef::new(stream.raw()) })
+    }
+
+    /// The streams of this crate's own that there are.
+    fn own_streams(&self) -> impl Iterator<Item = Handle<raw::CUstream>> {
+        [
+            Some(self.service_stream),
+            self.follower_stream.get().copied(),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Those of this crate's own streams that hold work.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn busy_own_streams(&self) -> Result<SmallVec<[StreamRef<'_>; 2]>> {
+        let mut busy = SmallVec::new();
+        for stream in self.own_streams() {
+            // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
+            match unsafe { call!(cuStreamQuery(stream.raw())) } {
+                Ok(()) => {}
+                Err(error) if error.code() == Some(Code::NOT_READY) => {
+                    // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
+                    busy.push(unsafe { StreamRef::new(stream.raw()) });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(busy)
     }
 
     /// Makes the context current on this thread.
@@ -220,11 +271,26 @@ impl Context {
     }
 }
 
+/// A stream of the current context that has nothing to do with the legacy default stream.
+fn new_stream() -> Result<Handle<raw::CUstream>> {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: the driver writes one handle to `stream`, which outlives the call.
+    unsafe {
+        call!(cuStreamCreateWithPriority(
+            &mut stream,
+            raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0,
+            0
+        ))
+    }?;
+    Ok(Handle::new(stream))
+}
+
 /// What is released with a context's last owner.
 struct Handles {
     primary: cust::context::Context,
     raw: Handle<raw::CUcontext>,
-    service_stream: Handle<raw::CUstream>,
+    /// This crate's own.
+    streams: SmallVec<[Handle<raw::CUstream>; 2]>,
     loss: Arc<ContextLoss>,
 }
 
@@ -235,9 +301,11 @@ impl Handles {
             std::mem::forget(self.primary);
             return report_drop(&self.loss, Err(error));
         }
-        // SAFETY: `Context::new` made the stream; its users own the context, whose last owner was dropped.
-        let destroyed = unsafe { call!(cuStreamDestroy_v2(self.service_stream.raw())) };
-        report_drop(&self.loss, destroyed);
+        for stream in self.streams {
+            // SAFETY: the context made the stream; its users own the context, whose last owner was dropped.
+            let destroyed = unsafe { call!(cuStreamDestroy_v2(stream.raw())) };
+            report_drop(&self.loss, destroyed);
+        }
         if let Err((error, primary)) = cust::context::Context::drop(self.primary) {
             std::mem::forget(primary);
             let error = driver_call::cust_failed("cuDevicePrimaryCtxRelease", error);
@@ -252,7 +320,7 @@ impl Drop for Context {
             // SAFETY: this is the only place that takes the field, and `drop` runs once.
             primary: unsafe { ManuallyDrop::take(&mut self.primary) },
             raw: self.raw,
-            service_stream: self.service_stream,
+            streams: self.own_streams().collect(),
             loss: self.loss.clone(),
         };
         run_where_the_driver_may_be_called(move || unheard(|| handles.give_back()));

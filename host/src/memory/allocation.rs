@@ -367,7 +367,7 @@ impl OrderedMemory for Allocation {
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
             MemoryKind::Pool(_)
-            | MemoryKind::OwnPool(_)
+            | MemoryKind::OwnPool { .. }
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable

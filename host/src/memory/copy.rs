@@ -234,6 +234,9 @@ impl Stream {
 
     /// Starts a copy from the device to page-locked memory and returns. Until it is done the memory is closed to the host.
     ///
+    /// Where `from` is memory of the host, too (mapped or registered), the driver may copy on the calling thread, after all that the stream
+    /// holds ("API synchronization behavior" in the driver API's manual): do not let the stream wait for this thread then.
+    ///
     /// # Errors
     ///
     /// The lengths differ.

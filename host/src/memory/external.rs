@@ -115,18 +115,10 @@ impl Gpu {
         }
         self.inner.bind()?;
         let mut object = std::ptr::null_mut();
-        // Those by which it refuses the arguments; else it closes what it refuses, as measured (`CUDA_ERROR_UNKNOWN`).
-        let is_unseen = |code| {
-            matches!(
-                code,
-                Code::INVALID_VALUE | Code::NOT_SUPPORTED | Code::INVALID_CONTEXT
-            )
-        };
         hand_over(
             "cuImportExternalMemory",
             descriptor,
             &format!("external memory of {} bytes", options.bytes),
-            is_unseen,
             |fd| {
                 let wish = raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
                     type_:

@@ -30,7 +30,9 @@ impl Allocation {
         match pool.filter(|pool| pool.is_of_program()) {
             None => Ok(Allocation::pooled(stream, base, bytes)),
             Some(pool) => {
-                let kind = MemoryKind::OwnPool(pool.clone());
+                let kind = MemoryKind::OwnPool {
+                    _pool: pool.clone(),
+                };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
         }

@@ -8,7 +8,7 @@ use warpsmith_driver::raw;
 use super::array::block::{ArrayBlock, UnusedArray};
 use super::array::texture_objects::{TextureObjects, UnusedTextures};
 use super::host_block::HostBlock;
-use super::pool::handle::{EndedPool, PoolHandle};
+use super::pool::handle::PoolHandle;
 use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
 use crate::driver_call::call;
@@ -27,8 +27,8 @@ use crate::trace::work::Work;
 pub(crate) enum MemoryKind {
     /// From a pool, allocated in the stream that has this lane: freed in stream order.
     Pool(Arc<PoolLane>),
-    /// From a pool that the program made, which it keeps: freed in stream order.
-    OwnPool(Arc<PoolHandle>),
+    /// From a pool that the program made, which it has a share of until its free is enqueued: freed in stream order.
+    OwnPool { _pool: Arc<PoolHandle> },
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.
@@ -82,12 +82,8 @@ impl ReleasedMemory {
             gpu.retire(Box::new(UnusedTextures(textures.clone())), &self.positions);
         }
         match &self.kind {
-            MemoryKind::Pool(_) => gpu.report_drop(self.free_in_stream_order(gpu)),
-            MemoryKind::OwnPool(pool) => {
+            MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } => {
                 gpu.report_drop(self.free_in_stream_order(gpu));
-                if pool.is_ended() {
-                    gpu.retire_from_all(Box::new(EndedPool(pool.clone())));
-                }
             }
             MemoryKind::Virtual(range) => {
                 gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
@@ -115,7 +111,7 @@ impl ReleasedMemory {
         }
     }
 
-    /// Frees in the stream that used the memory; where there were several, in the service stream, which waits for them.
+    /// Frees in the stream that used the memory; where there were several, in this crate's follower stream, behind them.
     // covers: POOL-04, POOL-07
     fn free_in_stream_order(&self, gpu: &DeviceState) -> Result<()> {
         gpu.bind()?;
@@ -132,19 +128,20 @@ impl ReleasedMemory {
                 || unsafe { call!(cuMemFreeAsync(self.base, only.raw())) },
             );
         }
+        let follower = gpu.context().follower_stream()?;
         for position in &self.positions {
-            let held_back = position.hold_back(&guard, gpu.service_stream());
+            let held_back = position.hold_back(&guard, follower);
             // Another device's context that is lost has nothing that runs any more.
             if position.is_in(gpu.context()) {
                 held_back?;
             }
         }
         gpu.traced(
-            || Some(Track::service(gpu.context())),
+            || Some(Track::follower(follower)),
             || Work::call("cuMemFreeAsync", self.bytes),
-            // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop
+            // SAFETY: the allocation that owned the memory was dropped, and the follower stream waits for all its uses since the loop
             // above.
-            || unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) },
+            || unsafe { call!(cuMemFreeAsync(self.base, follower.raw())) },
         )
     }
 }

@@ -387,9 +387,9 @@ impl StreamHandle {
         }
         let stream = if self.is_captured() {
             // Recording here would become part of the graph.
-            let service_stream = self.context.service_stream();
-            self.hold_back(guard, service_stream)?;
-            service_stream
+            let follower = self.context.follower_stream()?;
+            self.hold_back(guard, follower)?;
+            follower
         } else {
             self.stream_ref()
         };

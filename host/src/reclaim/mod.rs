@@ -27,6 +27,12 @@ pub(crate) trait Reclaim: Any + Send {
     /// What freeing it does to the rest of the device.
     fn free_cost(&self) -> FreeCost;
 
+    /// Whether there is a use of it that comes to an end with no event that it waits for. When that has ended, it waits once more, for all that
+    /// was enqueued by then.
+    fn is_in_use(&self) -> bool {
+        false
+    }
+
     /// Frees it. Nothing on the device uses it any more, and `context` is current.
     fn free(self: Box<Self>, context: &Context) -> Result<()>;
 }
@@ -50,6 +56,8 @@ pub(crate) struct Reclaimer {
 struct Waiting {
     what: Box<dyn Reclaim>,
     events: Vec<Arc<RecordedEvent>>,
+    /// It was in use when that was last asked for ([`Reclaim::is_in_use`]).
+    was_in_use: bool,
 }
 
 /// More bytes than this are not kept waiting for an idle device: then the host has to.
@@ -68,33 +76,33 @@ impl Reclaimer {
             std::mem::forget(what);
             return context.report_drop(Err(error));
         }
-        let mut events = Vec::new();
-        {
-            let guard = order.lock();
-            for position in positions {
-                match position.to_event(&guard, Reach::default()) {
-                    Ok(None) => {}
-                    Ok(Some(event)) => events.push(event),
-                    Err(error) => context.report_drop(Err(error)),
-                }
-            }
-        }
-        lock(&self.waiting).push(Waiting { what, events });
+        let events = events_at(context, order, positions);
+        lock(&self.waiting).push(Waiting {
+            what,
+            events,
+            was_in_use: false,
+        });
     }
 
-    /// As [`retire`](Self::retire), for objects that any stream may be using.
+    /// As [`retire`](Self::retire), for objects that any stream may be using, those of this crate included.
     pub(crate) fn retire_from_all(
         &self,
-        context: &Context,
+        context: &Arc<Context>,
         order: &DeviceOrder,
         what: Box<dyn Reclaim>,
     ) {
-        let positions: Vec<StreamPosition> = order
-            .streams()
-            .into_iter()
-            .map(StreamPosition::End)
-            .collect();
-        self.retire(context, order, what, &positions);
+        if let Err(error) = context.bind() {
+            std::mem::forget(what);
+            return context.report_drop(Err(error));
+        }
+        // Before the events: what has ended by then was enqueued before them.
+        let was_in_use = what.is_in_use();
+        let events = events_of_all(context, order);
+        lock(&self.waiting).push(Waiting {
+            what,
+            events,
+            was_in_use,
+        });
     }
 
     /// Takes something of this type back that nothing uses any more, instead of its being freed.
@@ -111,12 +119,12 @@ impl Reclaimer {
     }
 
     /// Frees what nothing uses any more.
-    pub(crate) fn reclaim(&self, context: &Context, order: &DeviceOrder) {
+    pub(crate) fn reclaim(&self, context: &Arc<Context>, order: &DeviceOrder) {
         if lock(&self.waiting).is_empty() {
             return;
         }
         // An error means that the context is lost.
-        let idle = order.is_idle(&order.lock()).unwrap_or(true);
+        let idle = is_idle(context, order).unwrap_or(true);
         let done: Vec<Waiting> = {
             let mut all = lock(&self.waiting);
             let bytes: usize = all.iter().map(|waiting| waiting.what.bytes()).sum();
@@ -129,7 +137,11 @@ impl Reclaimer {
             done
         };
         // Outside of the lock: freeing may retire something else.
-        done.into_iter().for_each(|waiting| waiting.free(context));
+        for waiting in done {
+            if let Some(waiting) = waiting.free_unless_in_use(context, order) {
+                lock(&self.waiting).push(waiting);
+            }
+        }
     }
 
     /// Frees everything, after what other devices still do with it. The device is idle or lost.
@@ -148,12 +160,74 @@ impl Reclaimer {
     }
 }
 
+/// Events at these positions, without those that are past.
+fn events_at(
+    context: &Context,
+    order: &DeviceOrder,
+    positions: &[StreamPosition],
+) -> Vec<Arc<RecordedEvent>> {
+    let guard = order.lock();
+    let events = positions.iter().filter_map(|position| {
+        let event = position.to_event(&guard, Reach::default());
+        event.unwrap_or_else(|error| {
+            context.report_drop(Err(error));
+            None
+        })
+    });
+    events.collect()
+}
+
+/// Events behind all that has been enqueued, in the streams of this crate, too, which follow others.
+fn events_of_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<RecordedEvent>> {
+    let streams = order.streams().into_iter();
+    let positions: Vec<_> = streams.map(StreamPosition::End).collect();
+    let mut events = events_at(context, order, &positions);
+    let record = |stream| RecordedEvent::record(context, stream, Reach::default());
+    let own = context
+        .busy_own_streams()
+        .and_then(|busy| busy.into_iter().map(record).collect::<Result<Vec<_>>>());
+    match own {
+        Ok(own) => events.extend(own),
+        Err(error) => context.report_drop(Err(error)),
+    }
+    events
+}
+
+/// Whether the device has nothing to do, not even what this crate's streams are held back from by work of another device.
+///
+/// # Errors
+///
+/// An earlier fault on the device.
+fn is_idle(context: &Context, order: &DeviceOrder) -> Result<bool> {
+    Ok(order.is_idle(&order.lock())? && context.busy_own_streams()?.is_empty())
+}
+
 impl Waiting {
     fn is_done(&self) -> bool {
         // An error means that the context is lost: done then too.
         self.events
             .iter()
             .all(|event| event.is_done().unwrap_or(true))
+    }
+
+    /// Frees it, if nothing uses it; else it goes on waiting.
+    fn free_unless_in_use(
+        mut self,
+        context: &Arc<Context>,
+        order: &DeviceOrder,
+    ) -> Option<Waiting> {
+        let was_in_use = std::mem::replace(&mut self.was_in_use, self.what.is_in_use());
+        if self.was_in_use {
+            return Some(self);
+        }
+        if was_in_use {
+            self.events = events_of_all(context, order);
+            if !self.events.is_empty() {
+                return Some(self);
+            }
+        }
+        self.free(context);
+        None
     }
 
     fn free(self, context: &Context) {

@@ -13,7 +13,7 @@ use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::driver_call::hand_over::hand_over;
 use crate::driver_call::handle::Handle;
-use crate::error::{Code, Error, Refused, Result};
+use crate::error::{Error, Refused, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::position::StreamPosition;
@@ -344,24 +344,16 @@ impl Imported {
         };
         gpu.inner.bind()?;
         let mut object = std::ptr::null_mut();
-        // Where the driver says that a value is invalid it can mean the descriptor only, and may have closed it.
-        let is_unseen = |code| matches!(code, Code::NOT_SUPPORTED | Code::INVALID_CONTEXT);
-        hand_over(
-            "cuImportExternalSemaphore",
-            descriptor,
-            what,
-            is_unseen,
-            |fd| {
-                let wish = raw::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
-                    type_,
-                    handle: raw::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st__bindgen_ty_1 { fd },
-                    ..Default::default()
-                };
-                // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what
-                // its caller says.
-                unsafe { call!(cuImportExternalSemaphore(&mut object, &wish)) }
-            },
-        )?;
+        hand_over("cuImportExternalSemaphore", descriptor, what, |fd| {
+            let wish = raw::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
+                type_,
+                handle: raw::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st__bindgen_ty_1 { fd },
+                ..Default::default()
+            };
+            // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what
+            // its caller says.
+            unsafe { call!(cuImportExternalSemaphore(&mut object, &wish)) }
+        })?;
         Ok(Arc::new(Imported {
             gpu: Arc::downgrade(&gpu.inner),
             context: gpu.inner.context().clone(),

@@ -12,6 +12,8 @@ use crate::order::stream_handle::{StreamHandle, StreamRole};
 const FIRST_THREAD: u64 = 1 << 31;
 /// The track of this crate's own stream.
 const SERVICE: u64 = FIRST_THREAD - 1;
+/// That of the one behind others.
+const FOLLOWER: u64 = FIRST_THREAD - 2;
 
 /// A stream, and where its work is shown.
 #[derive(Clone, Copy)]
@@ -31,7 +33,16 @@ impl<'a> Track<'a> {
         })
     }
 
-    /// Of the stream for what this crate enqueues on its own account.
+    /// Of this crate's follower stream.
+    pub(crate) fn follower(stream: StreamRef<'a>) -> Track<'a> {
+        Track {
+            stream,
+            number: FOLLOWER,
+            is_legacy: false,
+        }
+    }
+
+    /// Of the stream for what this crate enqueues on its own account and waits for.
     pub(crate) fn service(context: &'a Context) -> Track<'a> {
         Track {
             stream: context.service_stream(),
@@ -70,6 +81,7 @@ impl fmt::Display for NameOfTrack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             SERVICE => f.write_str("the library's own stream"),
+            FOLLOWER => f.write_str("the library's stream behind others"),
             thread @ FIRST_THREAD.. => write!(f, "host thread {}", thread - FIRST_THREAD + 1),
             stream => write!(f, "stream {stream}"),
         }

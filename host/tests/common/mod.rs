@@ -3,6 +3,7 @@
 
 pub mod panicking;
 pub mod two;
+pub mod watch;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};

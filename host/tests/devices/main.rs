@@ -4,5 +4,6 @@ mod choice;
 #[path = "../common/mod.rs"]
 mod common;
 mod gpu;
+mod held_up;
 mod peer_access;
 mod peers;

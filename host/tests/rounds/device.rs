@@ -110,7 +110,7 @@ fn of_a_device_that_is_closed_each_time() {
     (0..rounds / 5).for_each(round);
     let before = footprint();
     (0..rounds).for_each(round);
-    let growth = footprint().growth(&before);
+    let growth = footprint().since(&before).lines();
     assert!(growth.is_empty(), "{growth:?}");
 }
 

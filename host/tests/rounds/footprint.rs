@@ -97,15 +97,36 @@ impl Footprint {
         Ok(Footprint(values))
     }
 
-    /// What there is more of than before by more than the tolerance, in words.
-    pub fn growth(&self, before: &Footprint) -> Vec<String> {
-        let pairs = MEASURES.iter().zip(before.0.iter().zip(self.0));
-        pairs
-            .filter(|(measure, (before, after))| *after > **before + measure.tolerance)
-            .map(|(measure, (before, after))| {
-                let (what, more) = (measure.what, after - before);
-                format!("{what} grew by {more}, from {before} to {after}")
-            })
+    /// By how much it is larger than before.
+    pub fn since(&self, before: &Footprint) -> Grown {
+        let mut grown = Grown::default();
+        for (index, more) in grown.0.iter_mut().enumerate() {
+            *more = self.0[index].saturating_sub(before.0[index]);
+        }
+        grown
+    }
+}
+
+/// By how much each measure has grown.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Grown([u64; MEASURES.len()]);
+
+impl Grown {
+    /// What goes beyond others' growth by more than a quarter of that.
+    pub fn beyond(&self, others: &Grown) -> Grown {
+        let mut rest = *self;
+        for (more, theirs) in rest.0.iter_mut().zip(others.0) {
+            *more = more.saturating_sub(theirs + theirs / 4);
+        }
+        rest
+    }
+
+    /// What has grown by more than the tolerance, in words.
+    pub fn lines(&self) -> Vec<String> {
+        let grown = MEASURES.iter().zip(self.0);
+        grown
+            .filter(|(measure, more)| *more > measure.tolerance)
+            .map(|(measure, more)| format!("{} grew by {more}", measure.what))
             .collect()
     }
 }

@@ -15,6 +15,7 @@ mod interop;
 mod leaks;
 mod modules;
 mod other_process;
+mod plain;
 mod refusals;
 mod streams;
 mod world;

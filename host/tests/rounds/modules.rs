@@ -5,6 +5,7 @@ use warpsmith_host::prelude::*;
 use warpsmith_testkit::ptx;
 
 use crate::common::{add, launch_add, module};
+use crate::plain;
 use crate::world::{Case, World, leave_nothing};
 
 const LIBRARY: &str = ptx!("7.0", "sm_70", ".visible .func stop() { exit; }");
@@ -66,12 +67,17 @@ fn rejected(world: &World, _: usize) -> Result<()> {
     Ok(())
 }
 
+fn rejected_plainly(_: &World, _: usize) -> Result<()> {
+    plain::rejected(&USER_ALONE.replace("ret", "rat"), USER);
+    Ok(())
+}
+
 #[test]
 fn of_modules() {
     leave_nothing(&[
         Case::remembered("modules", modules),
         Case::new("modules with options", options),
         Case::new("linked modules", linked),
-        Case::new("rejected modules", rejected),
+        Case::beside("rejected modules", rejected, rejected_plainly),
     ]);
 }

@@ -4,6 +4,7 @@ use warpsmith_host::prelude::*;
 use warpsmith_host::{Extent2, TextureOptions};
 
 use crate::common::panicking;
+use crate::plain;
 use crate::world::{Case, World, leave_nothing};
 
 fn too_much(world: &World, _: usize) -> Result<()> {
@@ -87,6 +88,13 @@ fn panics(world: &World, round: usize) -> Result<()> {
     Ok(())
 }
 
+fn launches_plainly(_: &World, round: usize) -> Result<()> {
+    if round.is_multiple_of(4) {
+        plain::launched();
+    }
+    Ok(())
+}
+
 #[test]
 fn of_calls_that_fail() {
     leave_nothing(&[
@@ -94,6 +102,6 @@ fn of_calls_that_fail() {
         Case::new("launches and copies", wrong_launches),
         Case::new("uses that are refused", refused_uses),
         Case::new("captures", captures_that_fail),
-        Case::new("kernels that panic", panics),
+        Case::beside("kernels that panic", panics, launches_plainly),
     ]);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use warpsmith_host::prelude::*;
 
 use crate::common::{Add, add, in_own_process, module};
-use crate::footprint::Footprint;
+use crate::footprint::{Footprint, Grown};
 
 /// Rounds of a case that are measured.
 pub const ROUNDS: usize = 1000;
@@ -17,12 +17,16 @@ const LONG_WARM_UP: usize = 2000;
 const BETWEEN_WAITS: usize = 8;
 /// How long threads that end, and what they free, are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What has grown and does not change for so long stays.
+const REST: Duration = Duration::from_secs(1);
 
 /// Something that is made, used and dropped again and again.
 pub struct Case {
     pub name: &'static str,
     /// It is told the number of the round, by whose remainders it may do the same in different ways.
     pub round: fn(&World, usize) -> Result<()>,
+    /// The same by the driver's calls alone.
+    plain: Option<fn(&World, usize) -> Result<()>>,
     warm_up: usize,
 }
 
@@ -31,7 +35,20 @@ impl Case {
         Case {
             name,
             round,
+            plain: None,
             warm_up: WARM_UP,
+        }
+    }
+
+    /// One of whose calls a driver may keep something: as much as the same calls leave without this library is not this library's.
+    pub const fn beside(
+        name: &'static str,
+        round: fn(&World, usize) -> Result<()>,
+        plain: fn(&World, usize) -> Result<()>,
+    ) -> Case {
+        Case {
+            plain: Some(plain),
+            ..Case::new(name, round)
         }
     }
 
@@ -61,8 +78,10 @@ impl World {
         let gpu = Gpu::open_default()?;
         let module = module(&gpu);
         let stream = gpu.stream()?;
-        for _ in 0..REMEMBERED {
-            drop(stream.zeroed::<u8>(1)?);
+        if gpu.is_simulator() {
+            for _ in 0..REMEMBERED {
+                drop(stream.zeroed::<u8>(1)?);
+            }
         }
         Ok(World {
             add: add(&module),
@@ -75,26 +94,49 @@ impl World {
 
     /// What grew in the rounds of a case.
     pub fn growth(&self, case: &Case) -> Result<Vec<String>> {
-        self.repeat(case, case.warm_up)?;
-        let before = self.at_rest()?;
+        let warm_up = match self.gpu.is_simulator() {
+            true => case.warm_up,
+            false => WARM_UP,
+        };
         let begun = Instant::now();
-        self.repeat(case, ROUNDS)?;
-        let each = begun.elapsed() / ROUNDS as u32;
-        println!("{}: {each:?} a round", case.name);
+        let grown = self.grown(case.round, warm_up)?;
+        println!("{}: {:?}", case.name, begun.elapsed());
+        match case.plain {
+            Some(plain) if !grown.lines().is_empty() => {
+                let begun = Instant::now();
+                let theirs = self.grown(plain, warm_up)?;
+                let (name, lines) = (case.name, theirs.lines());
+                println!("{name}, plainly: {:?}: {lines:?}", begun.elapsed());
+                Ok(grown.beyond(&theirs).lines())
+            }
+            _ => Ok(grown.lines()),
+        }
+    }
+
+    /// By how much the footprint has grown in the rounds, when it has come to rest.
+    fn grown(&self, round: fn(&World, usize) -> Result<()>, warm_up: usize) -> Result<Grown> {
+        self.repeat(round, warm_up)?;
+        let before = self.at_rest()?;
+        self.repeat(round, ROUNDS)?;
         let end = Instant::now() + PATIENCE;
+        let (mut last, mut changed) = (Grown::default(), Instant::now());
         loop {
-            let growth = Footprint::now(&self.gpu)?.growth(&before);
-            if growth.is_empty() || Instant::now() >= end {
-                return Ok(growth);
+            let grown = Footprint::now(&self.gpu)?.since(&before);
+            if grown != last {
+                (last, changed) = (grown, Instant::now());
+            }
+            let stays = changed.elapsed() >= REST || Instant::now() >= end;
+            if stays || grown.lines().is_empty() {
+                return Ok(grown);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    fn repeat(&self, case: &Case, rounds: usize) -> Result<()> {
-        for round in 0..rounds {
-            (case.round)(self, round)?;
-            if round % BETWEEN_WAITS == BETWEEN_WAITS - 1 {
+    fn repeat(&self, round: fn(&World, usize) -> Result<()>, rounds: usize) -> Result<()> {
+        for number in 0..rounds {
+            round(self, number)?;
+            if number % BETWEEN_WAITS == BETWEEN_WAITS - 1 {
                 self.gpu.synchronize()?;
             }
         }
@@ -108,7 +150,7 @@ impl World {
         loop {
             std::thread::sleep(Duration::from_millis(5));
             let now = Footprint::now(&self.gpu)?;
-            let rests = now.growth(&last).is_empty() && last.growth(&now).is_empty();
+            let rests = now.since(&last).lines().is_empty() && last.since(&now).lines().is_empty();
             if rests || Instant::now() >= end {
                 return Ok(now);
             }
@@ -119,7 +161,7 @@ impl World {
 
 /// Fails if something is left behind by one of these cases, which run in a process of their own.
 pub fn leave_nothing(cases: &[Case]) {
-    in_own_process(&[], || {
+    let output = in_own_process(&[], || {
         let world = World::new().expect("a device");
         let failures = cases.iter().filter_map(|case| {
             let growth = match world.growth(case) {
@@ -132,4 +174,7 @@ pub fn leave_nothing(cases: &[Case]) {
         let failures: Vec<String> = failures.collect();
         assert!(failures.is_empty(), "{}", failures.join("\n"));
     });
+    if let Some(output) = output {
+        println!("{output}");
+    }
 }

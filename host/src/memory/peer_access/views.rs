@@ -43,9 +43,10 @@ impl PeerAccess {
         let is_covered = Arc::ptr_eq(&allocation.gpu, &self.owner)
             && match (memory, &allocation.kind) {
                 (Some(ReachedMemory::Plain), MemoryKind::Exportable) => true,
-                (Some(ReachedMemory::Pool(pool)), MemoryKind::Pool(_) | MemoryKind::OwnPool(_)) => {
-                    pool.has(allocation.base())?
-                }
+                (
+                    Some(ReachedMemory::Pool(pool)),
+                    MemoryKind::Pool(_) | MemoryKind::OwnPool { .. },
+                ) => pool.has(allocation.base())?,
                 (Some(ReachedMemory::Mapped(range)), MemoryKind::Virtual(own)) => {
                     Arc::ptr_eq(range, own)
                 }

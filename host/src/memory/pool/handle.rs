@@ -1,7 +1,6 @@
 //! The driver's pool, and which devices reach its memory.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpsmith_driver::raw;
 
@@ -28,8 +27,6 @@ pub(crate) struct PoolHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUmemoryPool>,
     pub(super) owner: Owner,
-    /// The program has dropped the pool.
-    is_ended: AtomicBool,
 }
 
 impl PoolHandle {
@@ -38,7 +35,6 @@ impl PoolHandle {
             context: context.clone(),
             raw: Handle::new(raw),
             owner,
-            is_ended: AtomicBool::new(false),
         })
     }
 
@@ -55,17 +51,6 @@ impl PoolHandle {
     /// Whether it is destroyed with its last share: a device's own is not.
     pub(crate) fn is_of_program(&self) -> bool {
         self.owner == Owner::Program
-    }
-
-    /// The program drops the pool.
-    pub(super) fn end(&self) {
-        self.is_ended.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether the program has dropped the pool. Who finds that it has not, after it enqueued a free, may give up its share at once: the
-    /// pool's own is given up behind all that was enqueued.
-    pub(crate) fn is_ended(&self) -> bool {
-        self.is_ended.load(Ordering::SeqCst)
     }
 
     /// Where this is the device's pool ([`Gpu::use_pool`](crate::Gpu::use_pool)), makes it the default one again, as a destruction would.
@@ -96,6 +81,20 @@ impl PoolHandle {
             ))
         }?;
         Ok(pool == self.raw())
+    }
+
+    /// Bytes that are allocated from it and not freed.
+    fn used(&self) -> Result<u64> {
+        let mut bytes = 0_u64;
+        // SAFETY: for this attribute the driver writes a `u64` to `bytes`, which outlives the call; `self` keeps the pool.
+        unsafe {
+            call!(cuMemPoolGetAttribute(
+                self.raw(),
+                raw::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+                (&raw mut bytes).cast()
+            ))
+        }?;
+        Ok(bytes)
     }
 
     /// Whether a device reaches the pool's memory.
@@ -161,13 +160,20 @@ pub(super) unsafe fn set_access(
     unsafe { call!(cuMemPoolSetAccess(pool, &wish, 1)) }
 }
 
-/// A share of a pool that its owner has dropped, until the work that was enqueued by then is done: drivers may be told to destroy a pool
-/// of which frees are still to come, but 580.159.04 crashes in one of the next calls if it is.
+/// A pool that its owner has dropped, until all of its memory has been freed, and all work that was enqueued by then is done. The manual lets a
+/// pool be destroyed before, but 580.159.04 crashes in one of the next calls if frees of its memory are still to come.
 pub(crate) struct EndedPool(pub(crate) Arc<PoolHandle>);
 
 impl Reclaim for EndedPool {
     fn free_cost(&self) -> FreeCost {
         FreeCost::None
+    }
+
+    /// Whether memory of the pool is not freed yet, or another device may reach it. Memory that comes from here because this was the device's pool
+    /// ([`Gpu::use_pool`](crate::Gpu::use_pool)) has no share of it, so the driver is asked, too.
+    fn is_in_use(&self) -> bool {
+        // An error means that the context is lost.
+        Arc::strong_count(&self.0) > 1 || self.0.used().is_ok_and(|bytes| bytes > 0)
     }
 
     fn free(self: Box<Self>, _: &Context) -> Result<()> {

@@ -268,7 +268,6 @@ impl Drop for MemoryPool {
         if !self.handle.is_of_program() {
             return;
         }
-        self.handle.end();
         let ended = EndedPool(self.handle.clone());
         self.gpu.call_driver_later(|gpu| {
             gpu.report_drop(ended.0.give_place_back());
