@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::discarded;
 use super::graph_memory::{self, NodeScope};
+use super::pageable;
 use super::peers;
 use super::pointer::PointerInfo;
 use super::space::Memory;
@@ -50,13 +51,15 @@ impl DeviceMemory for DeviceView<'_> {
     fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError> {
         let (address, size) = (address as usize, size as usize);
         let memory = self.memory;
-        let info =
-            memory
-                .find(address)
-                .ok_or_else(|| match virtual_memory::reserved_around(address) {
-                    Some(_) => AccessError::Unmapped,
-                    None => AccessError::OutOfBounds,
-                })?;
+        let Some(info) = memory.find(address) else {
+            if !memory.contains(address) && pageable::is_reached_by(self.device) {
+                return pageable::validate(address, size, write);
+            }
+            return Err(match virtual_memory::reserved_around(address) {
+                Some(_) => AccessError::Unmapped,
+                None => AccessError::OutOfBounds,
+            });
+        };
         if info.is_graph
             && let Some(scope) = &self.scope
             && !scope.allows(info.base)
