@@ -96,7 +96,10 @@ mod tests {
         let words = vec![0_u64; 1 << 12];
         let (base, bytes) = (words.as_ptr().addr(), 8 << 12);
         let found = validate(base, bytes, true).unwrap();
-        assert_eq!((found.base, found.end), (base as u64, (base + bytes) as u64));
+        assert_eq!(
+            (found.base, found.end),
+            (base as u64, (base + bytes) as u64)
+        );
         let constant = CONSTANT.as_ptr().addr();
         assert!(validate(constant, 32, false).is_ok());
         assert_eq!(validate(constant, 32, true), Err(AccessError::ReadOnly));
