@@ -76,6 +76,7 @@ pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use gpu::pointer::{PointerAccess, PointerAttributes, PointerMemory};
 pub use gpu::properties::{DeviceProperties, Uuid};
+pub use gpu::unified_support::UnifiedSupport;
 pub use graph::{
     Capture, ChildNode, Condition, CopyNode, DeviceGraph, Edge, EdgeKind, EventRecordNode,
     EventWaitNode, FillNode, FlagNode, Graph, GraphBuilder, GraphExec, HostNode, KernelNode,

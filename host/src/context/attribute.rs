@@ -3,7 +3,7 @@
 use warpsmith_driver::raw;
 
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Code, Result};
 
 /// A number that a device reports about itself (`CUdevice_attribute`). The driver knows more than the named ones; any number works.
 ///
@@ -20,6 +20,15 @@ use crate::error::Result;
 pub struct Attribute(pub u32);
 
 impl Attribute {
+    /// What the driver says of `device`; `None` where it does not know the attribute.
+    pub(crate) fn of_if_known(self, device: raw::CUdevice) -> Result<Option<i32>> {
+        match self.of(device) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.code() == Some(Code::INVALID_VALUE) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// What the driver says of `device`.
     pub(crate) fn of(self, device: raw::CUdevice) -> Result<i32> {
         let mut value = 0;
@@ -94,12 +103,15 @@ attributes! {
     100 PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES "Whether the device uses the host's page tables.";
     101 DIRECT_MANAGED_MEM_ACCESS_FROM_HOST "Whether the host reaches unified memory on the device directly.";
     102 VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED "Whether address ranges can be reserved and mapped.";
+    103 HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED "Whether memory can be exported to other processes as a file descriptor.";
     106 MAX_BLOCKS_PER_MULTIPROCESSOR "Blocks resident on a multiprocessor, at most.";
+    107 GENERIC_COMPRESSION_SUPPORTED "Whether physical memory can be compressed.";
     108 MAX_PERSISTING_L2_CACHE_SIZE "Bytes of L2 cache that can be set aside for accesses that persist.";
     109 MAX_ACCESS_POLICY_WINDOW_SIZE "Bytes of an access policy window, at most.";
     111 RESERVED_SHARED_MEMORY_PER_BLOCK "Bytes of a block's shared memory that the driver keeps.";
     114 TIMELINE_SEMAPHORE_INTEROP_SUPPORTED "Whether timeline semaphores of other interfaces can be imported.";
     115 MEMORY_POOLS_SUPPORTED "Whether memory can be allocated in stream order.";
+    119 MEMPOOL_SUPPORTED_HANDLE_TYPES "As what pools can be exported to other processes, as bits of `CUmemAllocationHandleType`: 1 is a file descriptor.";
     120 CLUSTER_LAUNCH "Whether blocks can form clusters.";
     122 CAN_USE_64_BIT_STREAM_MEM_OPS "Whether streams wait for 64-bit words and write them.";
     123 CAN_USE_STREAM_WAIT_VALUE_NOR "Whether streams wait until some bit is not set.";

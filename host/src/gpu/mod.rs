@@ -15,6 +15,7 @@ pub(crate) mod pointer;
 pub(crate) mod properties;
 mod reset;
 mod trace;
+pub(crate) mod unified_support;
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -181,6 +182,28 @@ impl Gpu {
     /// The driver does not know this attribute.
     pub fn attribute(&self, attribute: Attribute) -> Result<i32> {
         attribute.of(self.inner.context().device)
+    }
+
+    /// As [`attribute`](Self::attribute), of a driver that may be older than the attribute: `None` where it does not know it.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// // Pools came with CUDA 11.2, their export with 11.3.
+    /// let has_pools = gpu.attribute_if_known(Attribute::MEMORY_POOLS_SUPPORTED)?.unwrap_or(0) != 0;
+    /// let handles = gpu.attribute_if_known(Attribute::MEMPOOL_SUPPORTED_HANDLE_TYPES)?.unwrap_or(0);
+    /// assert!(has_pools && handles & 1 != 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver fails otherwise.
+    pub fn attribute_if_known(&self, attribute: Attribute) -> Result<Option<i32>> {
+        attribute.of_if_known(self.inner.context().device)
     }
 
     /// Makes the device's context current on this thread, for another library that looks there. What this crate does needs none to be

@@ -7,6 +7,7 @@ use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, Alloca
 use super::discarded;
 use super::graph_memory::{self, NodeScope};
 use super::location;
+use super::pageable;
 use super::peers;
 use super::pointer::PointerInfo;
 use super::space::Memory;
@@ -51,13 +52,15 @@ impl DeviceMemory for DeviceView<'_> {
     fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError> {
         let (address, size) = (address as usize, size as usize);
         let memory = self.memory;
-        let info =
-            memory
-                .find(address)
-                .ok_or_else(|| match virtual_memory::reserved_around(address) {
-                    Some(_) => AccessError::Unmapped,
-                    None => AccessError::OutOfBounds,
-                })?;
+        let Some(info) = memory.find(address) else {
+            if !memory.contains(address) && pageable::is_reached_by(self.device) {
+                return pageable::validate(address, size, write);
+            }
+            return Err(match virtual_memory::reserved_around(address) {
+                Some(_) => AccessError::Unmapped,
+                None => AccessError::OutOfBounds,
+            });
+        };
         if info.is_graph
             && let Some(scope) = &self.scope
             && !scope.allows(info.base)

@@ -11,6 +11,7 @@
 //! | `access` | what a device may do with memory that is granted to it |
 //! | `arena`, `slots` | address space and records of allocations |
 //! | `pages` | memory of the operating system |
+//! | `pageable` | the program's own memory, where a device reaches it |
 //! | `space` | [`Memory`]: both together, and registered host ranges |
 //! | `engine_view` | the address space as the engine sees it |
 //! | `hold` | allocations that a copy or a fill is going through |
@@ -50,6 +51,7 @@ mod hold;
 pub(crate) mod interprocess;
 pub(crate) mod leaks;
 pub(crate) mod location;
+mod pageable;
 mod pages;
 pub(crate) mod peers;
 mod pointer;

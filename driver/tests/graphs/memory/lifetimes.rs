@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_allocation_outlives_its_launch_until_somebody_frees_it() {
-    // covers: GMEM-07, GMEM-08, GMEM-11
+    // covers: GMEM-07, GMEM-08, GMEM-11, GMEM-X03
     let _turn = turn();
     gpu();
     let kernels = Kernels::load();
@@ -72,7 +72,7 @@ fn what_a_graph_frees_nobody_else_can() {
 
 #[test]
 fn three_streams_hand_an_allocation_on() {
-    // covers: GMEM-07, GMEM-13
+    // covers: GMEM-07, GMEM-13, GMEM-X05
     let _turn = turn();
     gpu();
     let kernels = Kernels::load();

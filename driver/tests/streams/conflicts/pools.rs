@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn memory_of_a_pool_is_used_between_its_allocation_and_its_free() {
-    // covers: GMEM-09, POOL-41
+    // covers: GMEM-09, POOL-41, POOL-X03, POOL-X05
     let _turn = turn();
     // The use before the allocation, after the free, and not before it.
     for case in 0..6 {
