@@ -25,6 +25,7 @@ pub mod faults;
 pub mod floats;
 pub mod graphs;
 pub mod guide;
+pub mod guide_memory;
 pub mod half;
 pub mod language;
 pub mod local_atomics;

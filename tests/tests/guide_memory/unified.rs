@@ -2,8 +2,97 @@
 
 use warpsmith_host::prelude::*;
 use warpsmith_host::{PointerMemory, UnifiedSupport};
+use warpsmith_test_kernels::guide_memory as kernels;
 use warpsmith_testkit::process::{calling_test, is_child, run_in_child};
-use warpsmith_tests::fixture;
+use warpsmith_tests::{Fixture, Side, fixture, own_process};
+
+/// In device memory with a copy back, in unified memory and in a managed static; `pageable.rs` has heap and stack.
+// covers: UM-X01
+#[test]
+fn a_kernel_writes_a_value_into_each_kind_of_memory() -> Result<()> {
+    let Fixture { gpu, module } = Fixture::open()?;
+    let stream = gpu.stream()?;
+    let set = module.kernel(kernels::set_each)?;
+    let one = Grid::new(1, 1);
+
+    let mut device = stream.zeroed::<u32>(1)?;
+    stream.launch(&set, one, (1, &mut device))?;
+    assert_eq!(stream.download(&device)?, [1]);
+
+    let mut unified = gpu.unified::<u32>(1)?;
+    stream.launch(&set, one, (1, &mut unified))?;
+    stream.synchronize()?;
+    assert_eq!(*unified.host()?, [1]);
+
+    let write = module.kernel(kernels::write_managed_static)?;
+    let value = module.managed::<i32>("GUIDE_VALUE")?;
+    stream.launch(&write, one, (1,))?;
+    stream.synchronize()?;
+    assert_eq!(*value.host()?, [1]);
+    Ok(())
+}
+
+// covers: UM-X02
+#[test]
+fn a_plus_b_in_three_forms() -> Result<()> {
+    let Fixture { gpu, module } = Fixture::open()?;
+    let stream = gpu.stream()?;
+    let expected: Vec<u32> = (0..1000).map(|i| 110 + i).collect();
+    let a_plus_b = module.kernel(kernels::a_plus_b)?;
+    let grid = Grid::new(1, 1000);
+
+    let mut device = stream.zeroed::<u32>(1000)?;
+    stream.launch(&a_plus_b, grid, (10, 100, &mut device))?;
+    assert_eq!(stream.download(&device)?, expected);
+
+    let mut unified = gpu.unified::<u32>(1000)?;
+    stream.launch(&a_plus_b, grid, (10, 100, &mut unified))?;
+    stream.synchronize()?;
+    assert_eq!(*unified.host()?, *expected);
+
+    let in_static = module.kernel(kernels::a_plus_b_static)?;
+    let sums = module.managed::<u32>("GUIDE_SUMS")?;
+    stream.launch(&in_static, grid, (10, 100))?;
+    stream.synchronize()?;
+    assert_eq!(*sums.host()?, *expected);
+    Ok(())
+}
+
+// covers: UM-X03
+#[test]
+fn a_kernel_prints_a_string_that_the_host_has_written() -> Result<()> {
+    match own_process(&[]) {
+        Side::Child => {
+            let Fixture { gpu, module } = Fixture::open()?;
+            let stream = gpu.stream()?;
+            let mut text = gpu.unified::<u8>(100)?;
+            text.host_mut()?[..20].copy_from_slice(b"Hello Unified Memory");
+            let print = module.kernel(kernels::print_text)?;
+            stream.launch(&print, Grid::new(1, 32), (&text,))?;
+            stream.synchronize()
+        }
+        Side::Parent(output) => {
+            assert!(output.stdout.contains("Hello Unified Memory\n"), "{output}");
+            Ok(())
+        }
+    }
+}
+
+// covers: UM-X04
+#[test]
+fn statics_that_both_sides_name() -> Result<()> {
+    let Fixture { gpu, module } = Fixture::open()?;
+    let stream = gpu.stream()?;
+    let add = module.kernel(kernels::add_statics)?;
+    let mut x = module.managed::<u32>("GUIDE_X")?;
+    let mut y = module.managed::<u32>("GUIDE_Y")?;
+    x.host_mut()?[0] = 3;
+    y.host_mut()?[0] = 5;
+    stream.launch(&add, Grid::new(1, 1), ())?;
+    stream.synchronize()?;
+    assert_eq!(*x.host()?, [3, 8]);
+    Ok(())
+}
 
 /// How memory was allocated, not where it is. What was not allocated by the driver it does not know, also where kernels reach it.
 // covers: UM-03, UM-X05
@@ -17,7 +106,7 @@ fn five_kinds_of_pointers() -> Result<()> {
     let unified = gpu.unified::<u32>(16)?;
     let pinned = gpu.pinned::<u32>(16)?;
     let registered = gpu.register(vec![0_u32; 4096])?;
-    let heap = vec![0_u32; 16];
+    let heap = Box::new([0_u32; 16]);
     for (address, expected) in [
         (
             device.as_device_ptr().address(),
