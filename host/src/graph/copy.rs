@@ -368,14 +368,14 @@ impl PlannedCopy {
             copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.srcHost = from.address as *const _;
         } else {
-            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.srcMemoryType = from.copied_as();
             copy.srcDevice = from.address;
         }
         if is_for_copies_only(to) {
             copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.dstHost = to.address as *mut _;
         } else {
-            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.dstMemoryType = to.copied_as();
             copy.dstDevice = to.address;
         }
         PlannedCopy::with(from, to, copy, is_linear)

@@ -244,6 +244,12 @@ impl Allocation {
         matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
     }
 
+    /// Whether it is of a pool on the host.
+    #[inline]
+    pub(super) fn is_of_host_pool(&self) -> bool {
+        matches!(self.kind, MemoryKind::HostPool { .. })
+    }
+
     /// Whether other processes may open it.
     pub(super) fn is_exportable(&self) -> bool {
         matches!(self.kind, MemoryKind::Exportable)
@@ -368,6 +374,7 @@ impl OrderedMemory for Allocation {
         let scope = match self.kind {
             MemoryKind::Pool(_)
             | MemoryKind::OwnPool { .. }
+            | MemoryKind::HostPool { .. }
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable

@@ -12,6 +12,7 @@ use warpsmith_driver::raw;
 
 use super::buffer::DeviceBuffer;
 use super::host_memory::HostView;
+use super::linear_copy;
 use super::pinned::PinnedBuffer;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
@@ -52,14 +53,7 @@ impl Stream {
         self.read_from_host(CALL, to.bytes, data, to, |data| {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and are there until the copy is done
             // (`read_from_host`).
-            unsafe {
-                call!(cuMemcpyHtoDAsync_v2(
-                    to.address,
-                    data.cast(),
-                    to.bytes,
-                    self.handle.raw()
-                ))
-            }
+            unsafe { linear_copy::from_host(to, data.cast(), to.bytes, self.handle.stream_ref()) }
         })
     }
 
@@ -98,12 +92,8 @@ impl Stream {
             // SAFETY: both sides have `from.bytes` bytes (the lengths are compared above). `in_order` keeps the source until its last
             // use; the destination is borrowed until the wait below.
             unsafe {
-                call!(cuMemcpyDtoHAsync_v2(
-                    data.as_mut_ptr().cast(),
-                    from.address,
-                    from.bytes,
-                    self.handle.raw()
-                ))
+                let stream = self.handle.stream_ref();
+                linear_copy::to_host(data.as_mut_ptr().cast(), from, from.bytes, stream)
             }
         })?;
         self.wait_for_borrowed_host_memory()?;
@@ -132,14 +122,7 @@ impl Stream {
         self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and `in_order` keeps them until their last
             // use.
-            unsafe {
-                call!(cuMemcpyDtoDAsync_v2(
-                    to.address,
-                    from.address,
-                    to.bytes,
-                    self.handle.raw()
-                ))
-            }
+            unsafe { linear_copy::between((to, 0), (from, 0), to.bytes, self.handle.stream_ref()) }
         })
     }
 
@@ -169,30 +152,17 @@ impl Stream {
         enqueue_rest: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let value = std::slice::from_ref(value);
+        let stream = self.handle.stream_ref();
         self.read_from_host("cuMemsetAsync", to.bytes, value, to, |element| {
             let mut done = size_of_val(value);
             // SAFETY: the view has at least one element (the callers return for none), of `done` bytes; both are there until the copy is done
             // (`read_from_host`).
-            unsafe {
-                call!(cuMemcpyHtoDAsync_v2(
-                    to.address,
-                    element.cast(),
-                    done,
-                    self.handle.raw()
-                ))
-            }?;
+            unsafe { linear_copy::from_host(to, element.cast(), done, stream) }?;
             while done < filled {
                 let next = done.min(filled - done);
                 // SAFETY: the source ends at `done`, where the destination starts, which ends at `filled` at most, within the view, which is there
                 // until the copy is done (`read_from_host`).
-                unsafe {
-                    call!(cuMemcpyDtoDAsync_v2(
-                        to.address + done as u64,
-                        to.address,
-                        next,
-                        self.handle.raw()
-                    ))
-                }?;
+                unsafe { linear_copy::between((to, done), (to, 0), next, stream) }?;
                 done += next;
             }
             enqueue_rest()
@@ -221,14 +191,7 @@ impl Stream {
         self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
             // and `check_host_access` keeps the host from writing the source meanwhile.
-            unsafe {
-                call!(cuMemcpyHtoDAsync_v2(
-                    to.address,
-                    host.cast(),
-                    to.bytes,
-                    self.handle.raw()
-                ))
-            }
+            unsafe { linear_copy::from_host(to, host.cast(), to.bytes, self.handle.stream_ref()) }
         })
     }
 
@@ -256,14 +219,7 @@ impl Stream {
         self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
             // and `check_host_access` keeps the host from the destination meanwhile.
-            unsafe {
-                call!(cuMemcpyDtoHAsync_v2(
-                    host.cast(),
-                    from.address,
-                    to.bytes,
-                    self.handle.raw()
-                ))
-            }
+            unsafe { linear_copy::to_host(host.cast(), from, to.bytes, self.handle.stream_ref()) }
         })
     }
 

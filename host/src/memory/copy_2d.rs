@@ -19,6 +19,7 @@ use super::copy::Pattern;
 use super::host_memory::HostView;
 use super::matrix::{Matrix, MatrixMut, Shape};
 use super::pinned_slice::{PinnedRead, PinnedWrite};
+use super::view::RawView;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::order::access::AccessKind;
@@ -46,11 +47,12 @@ impl Rows {
         }
     }
 
-    fn on_device(address: u64, shape: Shape) -> Rows {
+    /// Of a view, from so many bytes behind its beginning.
+    fn on_device(view: RawView<'_>, offset: usize, shape: Shape) -> Rows {
         Rows {
-            memory: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            memory: view.copied_as(),
             host: null_mut(),
-            device: address,
+            device: view.address + offset as u64,
             stride: shape.stride as usize,
         }
     }
@@ -91,7 +93,7 @@ impl Stream {
             let from = Rows::on_host(data.cast_mut(), stride);
             // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. Both are there until
             // the copy is done (`read_from_host`).
-            unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(view.address, to.shape)) }
+            unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(view, 0, to.shape)) }
         })
     }
 
@@ -134,9 +136,7 @@ impl Stream {
         self.in_order(CALL, bytes, &[view.used_for(AccessKind::Read)], || {
             // SAFETY: the shape is that of the source, and `Shape::new` says that the destination has room for its rows at this stride.
             // `in_order` keeps the source until its last use; the destination is borrowed until the wait below.
-            unsafe {
-                self.copy_rows::<T>(from.shape, Rows::on_device(view.address, from.shape), to)
-            }
+            unsafe { self.copy_rows::<T>(from.shape, Rows::on_device(view, 0, from.shape), to) }
         })?;
         self.wait_for_borrowed_host_memory()?;
         view.check_finished(CALL)
@@ -156,11 +156,9 @@ impl Stream {
         check_same_shape(from, to)?;
         let (source, target) = (from.elements.view(), to.elements.view());
         self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
-            let from = Rows::on_device(source.address, from.shape);
+            let from = Rows::on_device(source, 0, from.shape);
             // SAFETY: both sides have `to`'s rows and columns (compared above), and `in_order` keeps them until their last use.
-            unsafe {
-                self.copy_rows::<T>(to.shape, from, Rows::on_device(target.address, to.shape))
-            }
+            unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(target, 0, to.shape)) }
         })
     }
 
@@ -181,9 +179,7 @@ impl Stream {
             let from = Rows::on_host(host, to.columns());
             // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from writing the source meanwhile.
-            unsafe {
-                self.copy_rows::<T>(to.shape, from, Rows::on_device(target.address, to.shape))
-            }
+            unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(target, 0, to.shape)) }
         })
     }
 
@@ -203,9 +199,7 @@ impl Stream {
             let to = Rows::on_host(host, from.columns());
             // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from the destination meanwhile.
-            unsafe {
-                self.copy_rows::<T>(from.shape, Rows::on_device(source.address, from.shape), to)
-            }
+            unsafe { self.copy_rows::<T>(from.shape, Rows::on_device(source, 0, from.shape), to) }
         })
     }
 
@@ -245,8 +239,8 @@ impl Stream {
                         ..shape
                     };
                     let below = done as usize * shape.stride as usize * size_of::<T>();
-                    let from = Rows::on_device(view.address, shape);
-                    let to = Rows::on_device(view.address + below as u64, shape);
+                    let from = Rows::on_device(view, 0, shape);
+                    let to = Rows::on_device(view, below, shape);
                     // SAFETY: the source's rows end before row `done`, where the destination's begin, which end with the matrix at the
                     // latest; `fill_by_doubling` keeps it until its last use.
                     unsafe { self.copy_rows::<T>(part, from, to) }?;

@@ -47,6 +47,7 @@ mod freed_block;
 mod hints;
 pub(crate) mod host_block;
 mod host_memory;
+mod linear_copy;
 mod matrix;
 mod peer;
 pub(crate) mod peer_access;

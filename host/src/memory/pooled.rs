@@ -8,7 +8,7 @@ use super::allocation::Allocation;
 use super::pool::handle::PoolHandle;
 use super::released::MemoryKind;
 use crate::driver_call::handle::Handle;
-use crate::driver_call::{self, check};
+use crate::driver_call::{self, call, check};
 use crate::error::{Code, Result};
 use crate::order::access::Access;
 use crate::order::history::UseHistory;
@@ -30,8 +30,10 @@ impl Allocation {
         match pool.filter(|pool| pool.is_of_program()) {
             None => Ok(Allocation::pooled(stream, base, bytes)),
             Some(pool) => {
-                let kind = MemoryKind::OwnPool {
-                    _pool: pool.clone(),
+                let share = pool.clone();
+                let kind = match pool.is_of_host() {
+                    false => MemoryKind::OwnPool { _pool: share },
+                    true => MemoryKind::HostPool { _pool: Some(share) },
                 };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
@@ -135,6 +137,28 @@ impl Allocation {
                 Allocation::pooled_anew(stream, base, bytes, kind)
             }
         }
+    }
+
+    /// As [`pooled`](Self::pooled), of an imported pool.
+    ///
+    /// # Errors
+    ///
+    /// The context is lost; then nobody frees the memory.
+    pub(super) fn imported(stream: &Stream, base: u64, bytes: usize) -> Result<Arc<Allocation>> {
+        let mut of = 0_u32;
+        // SAFETY: for this attribute the driver writes one `u32` to `of`, which outlives the call; the address is an allocation's.
+        unsafe {
+            call!(cuPointerGetAttribute(
+                (&raw mut of).cast(),
+                raw::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                base
+            ))
+        }?;
+        if of != raw::CUmemorytype::CU_MEMORYTYPE_HOST.0 {
+            return Ok(Allocation::pooled(stream, base, bytes));
+        }
+        let kind = MemoryKind::HostPool { _pool: None };
+        Ok(Allocation::pooled_anew(stream, base, bytes, kind))
     }
 
     /// As [`pooled`](Self::pooled), where the stream keeps nothing that describes it.

@@ -29,6 +29,8 @@ pub(crate) enum MemoryKind {
     Pool(Arc<PoolLane>),
     /// From a pool that the program made, which it has a share of until its free is enqueued: freed in stream order.
     OwnPool { _pool: Arc<PoolHandle> },
+    /// From a pool of the host's memory, which it has a share of if this process made it: freed in stream order.
+    HostPool { _pool: Option<Arc<PoolHandle>> },
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.
@@ -82,7 +84,7 @@ impl ReleasedMemory {
             gpu.retire(Box::new(UnusedTextures(textures.clone())), &self.positions);
         }
         match &self.kind {
-            MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } => {
+            MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } | MemoryKind::HostPool { .. } => {
                 gpu.report_drop(self.free_in_stream_order(gpu));
             }
             MemoryKind::Virtual(range) => {

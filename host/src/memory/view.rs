@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use warpsmith_driver::raw::CUmemorytype;
 
 use super::allocation::Allocation;
 use super::peer_access::PeerAccess;
@@ -50,6 +51,21 @@ impl<'a> RawView<'a> {
     pub(crate) fn check_finished(&self, call: &'static str) -> Result<()> {
         self.allocation
             .map_or(Ok(()), |allocation| allocation.check_finished(call))
+    }
+
+    /// Whether it is memory of a pool on the host, which is host memory to the driver.
+    #[inline]
+    pub(crate) fn is_of_host_pool(&self) -> bool {
+        self.allocation
+            .is_some_and(|allocation| allocation.is_of_host_pool())
+    }
+
+    /// As what copies name it that say what kind of memory each side is; they have its address as the device's.
+    pub(crate) fn copied_as(&self) -> CUmemorytype {
+        match self.is_of_host_pool() {
+            true => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            false => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        }
     }
 
     #[inline]

@@ -247,7 +247,7 @@ impl Stream {
             return Err(length_mismatch(CALL, source.len, region.texels));
         }
         self.copy_in_order(CALL, source.bytes, source, to.view(), || {
-            let from = TexelSide::Device(source.address);
+            let from = TexelSide::Device(source.address, source.copied_as());
             // SAFETY: the source has the region's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T>(region.size, from, to.side(region.at)) }
         })
@@ -308,7 +308,7 @@ impl Stream {
             return Err(length_mismatch(CALL, region.texels, target.len));
         }
         self.copy_in_order(CALL, target.bytes, from.view(), target, || {
-            let to = TexelSide::Device(target.address);
+            let to = TexelSide::Device(target.address, target.copied_as());
             // SAFETY: the destination has room for the region's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T>(region.size, from.side(region.at), to) }
         })

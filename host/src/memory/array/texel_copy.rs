@@ -15,7 +15,7 @@ pub(super) const CALL: &str = "cuMemcpy3DAsync";
 #[derive(Clone, Copy)]
 pub(crate) enum TexelSide {
     Host(*mut c_void),
-    Device(u64),
+    Device(u64, CUmemorytype),
     Array(CUarray, [usize; 3]),
 }
 
@@ -29,7 +29,7 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
 impl TexelSide {
     /// Memory that the device reaches by its address.
     pub(crate) fn of(view: RawView<'_>) -> TexelSide {
-        TexelSide::Device(view.address)
+        TexelSide::Device(view.address, view.copied_as())
     }
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn texel_copy<T: Texel>(
             copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.srcHost = address;
         }
-        TexelSide::Device(address) => {
-            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        TexelSide::Device(address, memory) => {
+            copy.srcMemoryType = memory;
             copy.srcDevice = address;
         }
         TexelSide::Array(array, [x, y, z]) => {
@@ -71,8 +71,8 @@ pub(crate) fn texel_copy<T: Texel>(
             copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.dstHost = address;
         }
-        TexelSide::Device(address) => {
-            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        TexelSide::Device(address, memory) => {
+            copy.dstMemoryType = memory;
             copy.dstDevice = address;
         }
         TexelSide::Array(array, [x, y, z]) => {

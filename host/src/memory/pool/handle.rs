@@ -18,6 +18,8 @@ type Flags = raw::CUmemAccess_flags;
 pub(super) enum Owner {
     /// Who has its handle last.
     Program,
+    /// Who has its handle last; the memory is the host's.
+    ProgramOnHost,
     /// Nobody: every device has one.
     Device,
 }
@@ -50,7 +52,12 @@ impl PoolHandle {
 
     /// Whether it is destroyed with its last share: a device's own is not.
     pub(crate) fn is_of_program(&self) -> bool {
-        self.owner == Owner::Program
+        self.owner != Owner::Device
+    }
+
+    /// Whether its memory is the host's.
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.owner == Owner::ProgramOnHost
     }
 
     /// Where this is the device's pool ([`Gpu::use_pool`](crate::Gpu::use_pool)), makes it the default one again, as a destruction would.

@@ -120,13 +120,17 @@ impl Gpu {
             maxSize: options.max_bytes.unwrap_or(0),
             ..Default::default()
         };
+        let owner = match options.location {
+            Location::Device => Owner::Program,
+            _ => Owner::ProgramOnHost,
+        };
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw` and reads the properties, which outlive the call.
         unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }
             .map_err(|error| error.while_doing(|| format!("a pool at {:?}", options.location)))?;
         let pool = MemoryPool {
             gpu: self.inner.clone(),
-            handle: PoolHandle::new(self.inner.context(), raw, Owner::Program),
+            handle: PoolHandle::new(self.inner.context(), raw, owner),
             max_bytes: options.max_bytes,
             location: options.location,
         };

@@ -225,7 +225,7 @@ impl ImportedPool {
         // SAFETY: the driver writes one address to `base` and reads the data, which outlive the call; `self` owns the pool.
         unsafe { call!(cuMemPoolImportPointer(&mut base, self.raw.raw(), &mut data)) }
             .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
-        let allocation = Allocation::pooled(stream, base, bytes);
+        let allocation = Allocation::imported(stream, base, bytes)?;
         // From here on the allocation gives the memory back.
         let mut most = 0;
         // SAFETY: the driver writes one number to `most`, which outlives the call; nothing asks for the base.
