@@ -44,6 +44,8 @@ pub(crate) enum FreeCost {
     None,
     /// The driver waits until the whole device is idle.
     WaitsForIdleDevice,
+    /// A driver does not bear it while the device is at work.
+    OnIdleDevice,
 }
 
 /// What waits for its last use on one device.
@@ -130,8 +132,12 @@ impl Reclaimer {
             let bytes: usize = all.iter().map(|waiting| waiting.what.bytes()).sum();
             let may_wait_for_device = idle || bytes > MOST_BYTES;
             let (done, rest) = all.drain(..).partition(|waiting| {
-                (may_wait_for_device || waiting.what.free_cost() == FreeCost::None)
-                    && waiting.is_done()
+                let now = match waiting.what.free_cost() {
+                    FreeCost::None => true,
+                    FreeCost::WaitsForIdleDevice => may_wait_for_device,
+                    FreeCost::OnIdleDevice => idle,
+                };
+                now && waiting.is_done()
             });
             *all = rest;
             done

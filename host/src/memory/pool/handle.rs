@@ -173,7 +173,8 @@ pub(crate) struct EndedPool(pub(crate) Arc<PoolHandle>);
 
 impl Reclaim for EndedPool {
     fn free_cost(&self) -> FreeCost {
-        FreeCost::None
+        // Destroyed while frees in other streams were under way, though none of its memory, 580.159.04 crashed now and then in a later call.
+        FreeCost::OnIdleDevice
     }
 
     /// Whether memory of the pool is not freed yet, or another device may reach it. Memory that comes from here because this was the device's pool
