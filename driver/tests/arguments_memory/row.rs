@@ -26,6 +26,8 @@ pub struct Row {
     pub on_gpu: Option<c_uint>,
     /// Whether a real driver would follow the argument.
     pub is_undefined: bool,
+    /// Why it is not asked of a real driver.
+    pub not_on_gpu: Option<&'static str>,
     pub needs_two_devices: bool,
     /// Called without a current context.
     pub is_bare: bool,
@@ -47,6 +49,7 @@ impl Row {
             call: Box::new(call),
             on_gpu: None,
             is_undefined: false,
+            not_on_gpu: None,
             needs_two_devices: false,
             is_bare: false,
             says: None,
@@ -58,6 +61,22 @@ impl Row {
         Self {
             is_undefined: true,
             ..self
+        }
+    }
+
+    /// Not asked of a real driver, which was seen to spoil the process or the device, or to answer as it likes: the reason.
+    pub fn not_on_gpu(self, reason: &'static str) -> Self {
+        Self {
+            not_on_gpu: Some(reason),
+            ..self
+        }
+    }
+
+    /// The same, in rows of several cases.
+    pub fn not_on_gpu_if(self, is_seen: bool, reason: &'static str) -> Self {
+        match is_seen {
+            true => self.not_on_gpu(reason),
+            false => self,
         }
     }
 
@@ -92,6 +111,11 @@ impl Row {
         }
     }
 
+    /// Whether it is asked of a driver.
+    pub fn is_asked_of(&self, backend: Backend) -> bool {
+        backend == Backend::Simulator || !(self.is_undefined || self.not_on_gpu.is_some())
+    }
+
     pub fn expected(&self, backend: Backend) -> c_uint {
         match backend {
             Backend::Simulator => self.code,
@@ -105,6 +129,13 @@ impl fmt::Display for Row {
         write!(f, "{}: {}", self.function, self.case)
     }
 }
+
+/// The call ends the process of a real driver, which follows the address.
+pub const ENDS_PROCESS: &str = "ends the process";
+/// A real driver begins work that wraps around all addresses, or never ends.
+pub const RUNS_AWAY: &str = "runs away";
+/// A real driver begins work on memory that is nobody's, or by then another's.
+pub const USES_FREED: &str = "uses freed memory";
 
 /// Rows: `|world| FUNCTION { CASE [MARKS]: CODE => (ARGUMENTS); }`, the marks being methods of [`Row`].
 macro_rules! rows {

@@ -81,13 +81,13 @@ driver_calls! {
     }
 
     Ready fn cuArrayGetSparseProperties(sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, array: CUarray) {
-        mapped_later(sparseProperties, ARRAYS.get(array))?;
+        mapped_later(sparseProperties, array, |array| ARRAYS.get(array))?;
     }
 
     Ready fn cuMipmappedArrayGetSparseProperties(
         sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, mipmap: CUmipmappedArray,
     ) {
-        mapped_later(sparseProperties, MIPMAPPED_ARRAYS.get(mipmap))?;
+        mapped_later(sparseProperties, mipmap, |mipmap| MIPMAPPED_ARRAYS.get(mipmap))?;
     }
 
     Ready fn cuArrayGetMemoryRequirements(
@@ -95,16 +95,23 @@ driver_calls! {
     ) {
         // The same on each device.
         let _ = device;
-        mapped_later(memoryRequirements, ARRAYS.get(array))?;
+        mapped_later(memoryRequirements, array, |array| ARRAYS.get(array))?;
     }
 }
 
 /// What is told of an array whose memory is mapped later. `ArrayShape` refuses the flags of such arrays, so it is no array's.
-fn mapped_later<A, T>(to: *mut T, array: Result<A>) -> Result<Infallible> {
-    current()?;
-    // A null pointer is no other error.
+///
+/// As measured: neither a context nor the result's place is looked at before, and a null array is an invalid value.
+fn mapped_later<A, H, T>(
+    to: *mut T,
+    array: *mut H,
+    array_of: impl FnOnce(*mut H) -> Result<A>,
+) -> Result<Infallible> {
     let _ = to;
-    array.and(Err(code::INVALID_VALUE))
+    if !array.is_null() {
+        array_of(array)?;
+    }
+    Err(code::INVALID_VALUE)
 }
 
 /// Gives a mipmapped array and its levels handles; that of the whole.

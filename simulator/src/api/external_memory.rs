@@ -33,6 +33,7 @@ driver_calls! {
     Ready fn cuExternalMemoryGetMappedBuffer(
         devPtr: *mut CUdeviceptr, extMem: CUexternalMemory, bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC,
     ) {
+        refuse_null(extMem)?;
         current()?;
         let wish = parameters(bufferDesc)?;
         if devPtr.is_null() || wish.flags != 0 {
@@ -45,6 +46,7 @@ driver_calls! {
         mipmap: *mut CUmipmappedArray, extMem: CUexternalMemory,
         mipmapDesc: *const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC,
     ) {
+        refuse_null(extMem)?;
         let context = current()?;
         let wish = parameters(mipmapDesc)?;
         if mipmap.is_null() {
@@ -57,7 +59,16 @@ driver_calls! {
     }
 
     Ready fn cuDestroyExternalMemory(extMem: CUexternalMemory) {
+        refuse_null(extMem)?;
         current()?;
         EXTERNAL.remove(extMem)?;
+    }
+}
+
+/// As measured, null is an invalid value, also where no context is current.
+fn refuse_null(memory: CUexternalMemory) -> Result {
+    match memory.is_null() {
+        true => Err(code::INVALID_VALUE),
+        false => Ok(()),
     }
 }

@@ -18,8 +18,13 @@ const KNOWN_REGISTER_FLAGS: c_uint = CU_MEMHOSTREGISTER_PORTABLE
 driver_calls! {
     Ready fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         let (is_free, in_all) = crate::device::memory_info(current()?.device);
-        put(free, is_free)?;
-        put(total, in_all)?;
+        // As measured: who gives no place for an answer does not get it.
+        if !free.is_null() {
+            free.write(is_free);
+        }
+        if !total.is_null() {
+            total.write(in_all);
+        }
     }
 
     Ready fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) {
@@ -35,7 +40,7 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let pitch = WidthInBytes.checked_next_multiple_of(512).ok_or(code::INVALID_VALUE)?;
-        let bytes = pitch.checked_mul(Height).ok_or(code::OUT_OF_MEMORY)?;
+        let bytes = pitch.checked_mul(Height).ok_or(code::INVALID_VALUE)?;
         let base = allocate(&context, dptr.is_null(), bytes, AllocationKind::Device, "cuMemAllocPitch")?;
         put(pPitch, pitch)?;
         put(dptr, base as CUdeviceptr)?;
@@ -98,9 +103,7 @@ driver_calls! {
     }
 
     Ready fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) {
-        let kind = AllocationKind::Pinned(CU_MEMHOSTALLOC_DEVICEMAP);
-        let base = allocate(&*current()?, pp.is_null(), bytesize, kind, "cuMemAllocHost")?;
-        put(pp, base as *mut c_void)?;
+        put(pp, allocate_host(&*current()?, pp.is_null(), bytesize, 0, "cuMemAllocHost")?)?;
     }
 
     Ready fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, Flags: c_uint) {
@@ -108,8 +111,7 @@ driver_calls! {
         if Flags & !KNOWN_HOST_FLAGS != 0 {
             return Err(code::INVALID_VALUE);
         }
-        let base = allocate(&context, pp.is_null(), bytesize, AllocationKind::Pinned(Flags | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc")?;
-        put(pp, base as *mut c_void)?;
+        put(pp, allocate_host(&context, pp.is_null(), bytesize, Flags, "cuMemHostAlloc")?)?;
     }
 
     Ready fn cuMemFreeHost(p: *mut c_void) {
@@ -140,9 +142,8 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let end = (p as usize).checked_add(bytesize).ok_or(code::INVALID_VALUE)?;
-        let is_of_driver = [p as usize, end - 1].iter().any(|&byte| Memory::global().contains(byte));
-        if is_of_driver && pinned_flags(p as usize).is_none() {
-            // Memory of the device.
+        // What the driver has allocated, page-locked or not.
+        if [p as usize, end - 1].iter().any(|&byte| Memory::global().contains(byte)) {
             return Err(code::INVALID_VALUE);
         }
         let range = RegisteredRange { len: bytesize, flags: Flags, context: context.id() };
@@ -155,7 +156,9 @@ driver_calls! {
         let context = current()?;
         context.queues.wait_all();
         if !Memory::global().unregister(p as usize) {
-            return Err(code::HOST_MEMORY_NOT_REGISTERED);
+            // As measured: a place in page-locked memory, registered or the driver's, is a wrong value.
+            let is_of_driver = p.is_null() || Memory::global().contains(p as usize) || pinned_flags(p as usize).is_some();
+            return Err(if is_of_driver { code::INVALID_VALUE } else { code::HOST_MEMORY_NOT_REGISTERED });
         }
     }
 }
@@ -172,6 +175,22 @@ fn allocate(
         return Err(code::INVALID_VALUE);
     }
     context.allocate(bytes, kind, by)
+}
+
+/// Page-locked memory; as measured, null in place of none.
+fn allocate_host(
+    context: &Context,
+    no_result: bool,
+    bytes: usize,
+    flags: c_uint,
+    by: &'static str,
+) -> Result<*mut c_void> {
+    if bytes == 0 && !no_result {
+        capture::refuse_unsafe_call()?;
+        return Ok(core::ptr::null_mut());
+    }
+    let kind = AllocationKind::Pinned(flags | CU_MEMHOSTALLOC_DEVICEMAP);
+    Ok(allocate(context, no_result, bytes, kind, by)? as *mut c_void)
 }
 
 /// The flags of page-locked memory at an address.

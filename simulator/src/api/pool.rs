@@ -60,7 +60,9 @@ driver_calls! {
             foreign_free(&stream, dptr as usize, &detail.made_by);
         }
         if info.base != dptr as usize || info.state == AllocationState::Freed || !freeable {
-            return Err(code::INVALID_VALUE);
+            // As measured.
+            let is_managed = info.state != AllocationState::Freed && detail.kind == AllocationKind::Managed;
+            return Err(if is_managed { code::NOT_SUPPORTED } else { code::INVALID_VALUE });
         }
         let AllocationKind::Pool(pool) = detail.kind else {
             graph::perform(&stream, Operation::Free(info.base))?;
@@ -87,11 +89,11 @@ driver_calls! {
     }
 
     Ready fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev: CUdevice) {
-        put(pool, pool::current_of(index(dev)?)?.handle as CUmemoryPool)?;
+        put(pool, pool::current_of(index_as_value(dev)?)?.handle as CUmemoryPool)?;
     }
 
     Ready fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) {
-        pool::set_current(index(dev)?, pool::of_handle(pool)?)?;
+        pool::set_current(index_as_value(dev)?, pool::of_handle(pool)?)?;
     }
 
     Ready fn cuMemPoolCreate(pool: *mut CUmemoryPool, poolProps: *const CUmemPoolProps) {
@@ -193,9 +195,9 @@ driver_calls! {
         let mut wishes = Vec::new();
         for i in 0..count {
             let wish = &*map.add(i);
-            // As measured: a device's access is for both or none.
+            // As measured: access is a device's alone, and for both or none.
             if wish.location.type_ != DEVICE {
-                return Err(refusal_of(wish.location.type_));
+                return Err(code::NOT_SUPPORTED);
             }
             if wish.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ {
                 return Err(code::NOT_SUPPORTED);
@@ -242,13 +244,13 @@ driver_calls! {
 ///
 /// # Errors
 ///
-/// Invalid device or value if there is no such place.
+/// Invalid value if there is no such place.
 fn location_of_pool(location: &CUmemLocation) -> Result<MemoryLocation> {
     // SAFETY: every bit pattern of the union's integer is valid.
     let id = unsafe { location.__bindgen_anon_1.id };
     match location.type_ {
         DEVICE => {
-            let device = index(id)?;
+            let device = index_as_value(id)?;
             pool::default_of(device)?;
             Ok(MemoryLocation::Device(device))
         }
@@ -260,14 +262,9 @@ fn location_of_pool(location: &CUmemLocation) -> Result<MemoryLocation> {
     }
 }
 
-/// The answer to access for a location that is no device: the host's cannot be changed.
-fn refusal_of(location: CUmemLocationType) -> CUresult {
-    match location {
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
-        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
-        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => code::NOT_SUPPORTED,
-        _ => code::INVALID_VALUE,
-    }
+/// Checks a device ordinal where a wrong one is an invalid value, as measured.
+fn index_as_value(device: CUdevice) -> Result<usize> {
+    index(device).map_err(|_| code::INVALID_VALUE)
 }
 
 /// Says that memory is freed for the second time.

@@ -75,7 +75,11 @@ fn object<T>(registry: &Registry<T>, handle: u64) -> Result<Arc<T>> {
         .map_err(|_| code::INVALID_VALUE)
 }
 
+/// As measured, no object is an object that is gone already.
 fn remove<T>(registry: &Registry<T>, handle: u64) -> Result {
+    if handle == 0 {
+        return Ok(());
+    }
     let removed = registry.remove(handle as usize as *mut ());
     removed.map(drop).map_err(|_| code::INVALID_VALUE)
 }

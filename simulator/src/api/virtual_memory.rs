@@ -107,7 +107,8 @@ driver_calls! {
     }
 
     Ready fn cuMemGetAccess(flags: *mut c_ulonglong, location: *const CUmemLocation, ptr: CUdeviceptr) {
-        let location = location_of(parameters(location)?)?;
+        // As measured, also for a location of no type.
+        let location = location_of(parameters(location)?).map_err(|_| code::INVALID_DEVICE)?;
         put(flags, access_of(ptr as usize, location)? as c_ulonglong)?;
     }
 

@@ -7,7 +7,7 @@ use crate::world::{BYTES, NOWHERE, ODD};
 pub fn rows() -> Vec<Row> {
     rows! { |w|
         cuMemGetInfo_v2 {
-            "null results": INVALID_VALUE => (null_mut(), null_mut());
+            "null results": OK => (null_mut(), null_mut());
             "no context" [bare]: INVALID_CONTEXT => (out(), out());
         }
         cuMemAlloc_v2 {
@@ -25,7 +25,7 @@ pub fn rows() -> Vec<Row> {
             "elements of 3 bytes": INVALID_VALUE => (out(), out(), 16, 4, 3);
             "elements of no bytes": INVALID_VALUE => (out(), out(), 16, 4, 0);
             "a width that overflows": INVALID_VALUE => (out(), out(), usize::MAX, 4, 4);
-            "a size that overflows": OUT_OF_MEMORY => (out(), out(), 1 << 40, 1 << 40, 4);
+            "a size that overflows": INVALID_VALUE => (out(), out(), 1 << 40, 1 << 40, 4);
             "no context" [bare]: INVALID_CONTEXT => (out(), out(), 16, 4, 4);
         }
         cuMemAllocManaged {
@@ -54,7 +54,7 @@ pub fn rows() -> Vec<Row> {
             "mapped memory": INVALID_VALUE => (w.range);
             "reserved addresses" [says("at which nothing is mapped")]: INVALID_VALUE => (w.range + (2 << 20));
             "of a destroyed context": INVALID_VALUE => (w.orphaned);
-            "no context" [bare]: INVALID_CONTEXT => (w.memory);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (w.memory);
         }
         cuMemFreeHost {
             "device memory": INVALID_VALUE => (w.memory as *mut c_void);
@@ -63,7 +63,7 @@ pub fn rows() -> Vec<Row> {
             "pageable memory": INVALID_VALUE => (w.host);
             "registered memory": INVALID_VALUE => (w.registered);
             "managed memory": INVALID_VALUE => (w.managed as *mut c_void);
-            "no context" [bare]: INVALID_CONTEXT => (w.pinned);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (w.pinned);
         }
         cuMemGetAddressRange_v2 {
             "nothing": NOT_FOUND => (out(), out(), 0);
@@ -76,13 +76,13 @@ pub fn rows() -> Vec<Row> {
         }
         cuMemAllocHost_v2 {
             "null result": INVALID_VALUE => (null_mut(), 16);
-            "no bytes": INVALID_VALUE => (out(), 0);
+            "no bytes": OK => (out(), 0);
             "more than there is": OUT_OF_MEMORY => (out(), 1 << 60);
             "no context" [bare]: INVALID_CONTEXT => (out(), 16);
         }
         cuMemHostAlloc {
             "null result": INVALID_VALUE => (null_mut(), 16, 0);
-            "no bytes": INVALID_VALUE => (out(), 0, 0);
+            "no bytes": OK => (out(), 0, 0);
             "odd flags": INVALID_VALUE => (out(), 16, ODD);
             "the next flag": INVALID_VALUE => (out(), 16, 8);
             "more than there is": OUT_OF_MEMORY => (out(), 1 << 60, 0);
@@ -112,18 +112,18 @@ pub fn rows() -> Vec<Row> {
             "beyond the last address": INVALID_VALUE => (w.host, usize::MAX, 0);
             "twice": ALREADY_REGISTERED => (w.registered, BYTES, 0);
             "inside of what is registered": ALREADY_REGISTERED => (w.registered.wrapping_byte_add(64), 64, 0);
-            "page-locked memory": ALREADY_REGISTERED => (w.pinned, BYTES, 0);
+            "page-locked memory": INVALID_VALUE => (w.pinned, BYTES, 0);
             "device memory": INVALID_VALUE => (w.memory as *mut c_void, BYTES, 0);
             "managed memory": INVALID_VALUE => (w.managed as *mut c_void, BYTES, 0);
             "no context" [bare]: INVALID_CONTEXT => (w.host, BYTES, 0);
         }
         cuMemHostUnregister {
-            "null": NOT_REGISTERED => (null_mut());
+            "null": INVALID_VALUE => (null_mut());
             "pageable memory": NOT_REGISTERED => (w.host);
-            "inside of what is registered": NOT_REGISTERED => (w.registered.wrapping_byte_add(64));
-            "page-locked memory": NOT_REGISTERED => (w.pinned);
-            "device memory": NOT_REGISTERED => (w.memory as *mut c_void);
-            "no context" [bare]: INVALID_CONTEXT => (w.registered);
+            "inside of what is registered": INVALID_VALUE => (w.registered.wrapping_byte_add(64));
+            "page-locked memory": INVALID_VALUE => (w.pinned);
+            "device memory": INVALID_VALUE => (w.memory as *mut c_void);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (w.registered);
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn rows() -> Vec<Row> {
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_array);
             "an array of a destroyed context" [undefined]: INVALID_HANDLE => (out(), w.orphaned_array);
             "a mipmapped array" [undefined]: INVALID_HANDLE => (out(), w.mipmapped.cast());
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.array);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (out(), w.array);
         }
         cuArray3DGetDescriptor_v2 {
             "null result": INVALID_VALUE => (null_mut(), w.array);
@@ -56,7 +56,7 @@ pub fn rows() -> Vec<Row> {
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_array);
             "an array of a destroyed context" [undefined]: INVALID_HANDLE => (out(), w.orphaned_array);
             "another kind of handle" [undefined]: INVALID_HANDLE => (out(), w.pool.cast());
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.array);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (out(), w.array);
         }
         cuArrayDestroy {
             "null": INVALID_HANDLE => (null_mut());
@@ -64,7 +64,7 @@ pub fn rows() -> Vec<Row> {
             "an array of a destroyed context" [undefined]: INVALID_HANDLE => (w.orphaned_array);
             "a mipmapped array" [undefined]: INVALID_HANDLE => (w.mipmapped.cast());
             "another kind of handle" [undefined]: INVALID_HANDLE => (w.stream.cast());
-            "no context" [bare]: INVALID_CONTEXT => (w.array);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (w.array);
         }
         cuArrayGetPlane {
             "an array of one plane" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (out(), w.array, 0);
@@ -72,18 +72,18 @@ pub fn rows() -> Vec<Row> {
         }
         cuArrayGetSparseProperties {
             "null result": INVALID_VALUE => (null_mut(), w.array);
-            "a null array": INVALID_HANDLE => (out(), null_mut());
+            "a null array": INVALID_VALUE => (out(), null_mut());
             "an array that is not sparse": INVALID_VALUE => (out(), w.array);
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_array);
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.array);
+            "no context" [bare]: INVALID_VALUE => (out(), w.array);
         }
         cuArrayGetMemoryRequirements {
             "null result": INVALID_VALUE => (null_mut(), w.array, 0);
-            "a null array": INVALID_HANDLE => (out(), null_mut(), 0);
+            "a null array": INVALID_VALUE => (out(), null_mut(), 0);
             "an array whose memory is not mapped later": INVALID_VALUE => (out(), w.array, 0);
             "no such device": INVALID_VALUE => (out(), w.array, NO_DEVICE);
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_array, 0);
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.array, 0);
+            "no context" [bare]: INVALID_VALUE => (out(), w.array, 0);
         }
         cuMipmappedArrayCreate {
             "null result": INVALID_VALUE => (null_mut(), at(array_description([4, 4, 0], 0)), 1);
@@ -100,20 +100,20 @@ pub fn rows() -> Vec<Row> {
             "the last number": INVALID_VALUE => (out(), w.mipmapped, u32::MAX);
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_mipmapped, 0);
             "an array that is not mipmapped" [undefined]: INVALID_HANDLE => (out(), w.array.cast(), 0);
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.mipmapped, 0);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (out(), w.mipmapped, 0);
         }
         cuMipmappedArrayDestroy {
             "null": INVALID_HANDLE => (null_mut());
             "twice" [undefined]: INVALID_HANDLE => (w.destroyed_mipmapped);
             "an array that is not mipmapped" [undefined]: INVALID_HANDLE => (w.array.cast());
-            "no context" [bare]: INVALID_CONTEXT => (w.mipmapped);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (w.mipmapped);
         }
         cuMipmappedArrayGetSparseProperties {
             "null result": INVALID_VALUE => (null_mut(), w.mipmapped);
-            "a null array": INVALID_HANDLE => (out(), null_mut());
+            "a null array": INVALID_VALUE => (out(), null_mut());
             "an array that is not sparse": INVALID_VALUE => (out(), w.mipmapped);
             "a destroyed array" [undefined]: INVALID_HANDLE => (out(), w.destroyed_mipmapped);
-            "no context" [bare]: INVALID_CONTEXT => (out(), w.mipmapped);
+            "no context" [bare]: INVALID_VALUE => (out(), w.mipmapped);
         }
         cuMemMapArrayAsync {
             "null" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (null_mut(), 1, w.stream);

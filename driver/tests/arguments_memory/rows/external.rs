@@ -52,7 +52,7 @@ pub fn rows() -> Vec<Row> {
             "no bytes": INVALID_VALUE => (out(), changed(asked(), |d| d.size = 0));
             "no type": INVALID_VALUE => (out(), changed(asked(), |d| d.type_ = CUexternalMemoryHandleType_enum(0)));
             "an odd type": INVALID_VALUE => (out(), changed(asked(), |d| d.type_ = CUexternalMemoryHandleType_enum(ODD)));
-            "a type of another system": NOT_SUPPORTED => (
+            "a type of another system" [not_on_gpu("1 on an H100, 801 on an H200")]: NOT_SUPPORTED => (
                 out(), changed(asked(), |d| d.type_ = CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32),
             );
             "odd flags": INVALID_VALUE => (out(), changed(asked(), |d| d.flags = ODD));
@@ -63,7 +63,7 @@ pub fn rows() -> Vec<Row> {
         cuExternalMemoryGetMappedBuffer {
             "null result" [undefined]: INVALID_VALUE => (null_mut(), memory(), at(part(0, 64)));
             "null description" [undefined]: INVALID_VALUE => (out(), memory(), null());
-            "null": INVALID_HANDLE => (out(), null_mut(), at(part(0, 64)));
+            "null": INVALID_VALUE => (out(), null_mut(), at(part(0, 64)));
             "destroyed" [undefined]: INVALID_HANDLE => (out(), destroyed(), at(part(0, 64)));
             "another kind of handle" [undefined]: INVALID_HANDLE => (out(), w.array.cast(), at(part(0, 64)));
             "no bytes" [undefined]: INVALID_VALUE => (out(), memory(), at(part(0, 0)));
@@ -71,12 +71,12 @@ pub fn rows() -> Vec<Row> {
             "behind the end" [undefined]: INVALID_VALUE => (out(), memory(), at(part(BYTES as u64, 1)));
             "an offset that overflows" [undefined]: INVALID_VALUE => (out(), memory(), at(part(u64::MAX, 64)));
             "a flag" [undefined]: INVALID_VALUE => (out(), memory(), changed(part(0, 64), |d| d.flags = 1));
-            "no context" [bare]: INVALID_CONTEXT => (out(), null_mut(), at(part(0, 64)));
+            "null, and no context" [bare]: INVALID_VALUE => (out(), null_mut(), at(part(0, 64)));
         }
         cuExternalMemoryGetMappedMipmappedArray {
             "null result" [undefined]: INVALID_VALUE => (null_mut(), memory(), at(levels(0, 1)));
             "null description" [undefined]: INVALID_VALUE => (out(), memory(), null());
-            "null": INVALID_HANDLE => (out(), null_mut(), at(levels(0, 1)));
+            "null": INVALID_VALUE => (out(), null_mut(), at(levels(0, 1)));
             "destroyed" [undefined]: INVALID_HANDLE => (out(), destroyed(), at(levels(0, 1)));
             "no levels" [undefined]: INVALID_VALUE => (out(), memory(), at(levels(0, 0)));
             "an offset that overflows" [undefined]: INVALID_VALUE => (out(), memory(), at(levels(u64::MAX, 1)));
@@ -84,13 +84,13 @@ pub fn rows() -> Vec<Row> {
             "no width" [undefined]: INVALID_VALUE => (
                 out(), memory(), changed(levels(0, 1), |d| d.arrayDesc.Width = 0),
             );
-            "no context" [bare]: INVALID_CONTEXT => (out(), null_mut(), at(levels(0, 1)));
+            "null, and no context" [bare]: INVALID_VALUE => (out(), null_mut(), at(levels(0, 1)));
         }
         cuDestroyExternalMemory {
-            "null": INVALID_HANDLE => (null_mut());
+            "null": INVALID_VALUE => (null_mut());
             "twice" [undefined]: INVALID_HANDLE => (destroyed());
             "another kind of handle" [undefined]: INVALID_HANDLE => (w.pool.cast());
-            "no context" [bare]: INVALID_CONTEXT => (null_mut());
+            "null, and no context" [bare]: INVALID_VALUE => (null_mut());
         }
     }
 }

@@ -101,7 +101,14 @@ fn flat_rows(function: &'static str, fill: Flat, element: usize, in_stream: bool
     let mut rows = Vec::new();
     for (case, address, count) in bad {
         let call = move |w: &World| fill(w, address(w), count);
-        rows.push(Row::new(function, case, INVALID_VALUE, call));
+        // A real driver multiplies without a look at what is lost, and does not remember what was there.
+        let runs_away =
+            case == "all bytes that there are" || (case == "a size that overflows" && element > 1);
+        rows.push(
+            Row::new(function, case, INVALID_VALUE, call)
+                .not_on_gpu_if(runs_away, RUNS_AWAY)
+                .not_on_gpu_if(case == "of a destroyed context", USES_FREED),
+        );
     }
     if element > 1 {
         let misaligned = move |w: &World| fill(w, w.pooled + element as u64 / 2, 1);
@@ -132,7 +139,13 @@ fn pitched_rows(function: &'static str, fill: Rows, element: usize, in_stream: b
     let mut rows = Vec::new();
     for (case, address, sizes) in bad {
         let call = move |w: &World| fill(w, address(w), sizes);
-        rows.push(Row::new(function, case, INVALID_VALUE, call));
+        // As with flat ones; a fill of too great a height does not return.
+        let runs_away = matches!(case, "a pitch that overflows" | "a height that overflows");
+        rows.push(
+            Row::new(function, case, INVALID_VALUE, call)
+                .not_on_gpu_if(runs_away, RUNS_AWAY)
+                .not_on_gpu_if(case == "of a destroyed context", USES_FREED),
+        );
     }
     if element > 1 {
         let misaligned = move |w: &World| fill(w, w.pooled + element as u64 / 2, [64, 4, 2]);

@@ -22,14 +22,14 @@ pub fn rows() -> Vec<Row> {
             "no attribute": INVALID_VALUE => (out(), CUpointer_attribute(0), w.memory);
             "an odd attribute": INVALID_VALUE => (out(), CUpointer_attribute(ODD), w.memory);
             "the host's pointer of device memory": INVALID_VALUE => (out(), HOST_POINTER, w.memory);
-            "no context" [bare]: INVALID_CONTEXT => (out(), TYPE, w.memory);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (out(), TYPE, w.memory);
         }
         cuPointerGetAttributes {
             "null attributes": INVALID_VALUE => (1, null_mut(), one(out()), w.memory);
             "null results": INVALID_VALUE => (1, one(TYPE), null_mut(), w.memory);
             "a null result": INVALID_VALUE => (1, one(TYPE), one(null_mut()), w.memory);
             "an odd attribute": INVALID_VALUE => (1, one(CUpointer_attribute(ODD)), one(out()), w.memory);
-            "no context" [bare]: INVALID_CONTEXT => (1, one(TYPE), one(out()), w.memory);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (1, one(TYPE), one(out()), w.memory);
         }
         cuPointerSetAttribute {
             "null value": INVALID_VALUE => (null(), SYNC, w.memory);
@@ -39,7 +39,7 @@ pub fn rows() -> Vec<Row> {
             "freed": INVALID_VALUE => (at(1u32).cast(), SYNC, w.freed);
             "one that is only read": INVALID_VALUE => (at(1u32).cast(), TYPE, w.memory);
             "an odd attribute": INVALID_VALUE => (at(1u32).cast(), CUpointer_attribute(ODD), w.memory);
-            "no context" [bare]: INVALID_CONTEXT => (at(1u32).cast(), SYNC, w.memory);
+            "no context" [bare, gpu(OK)]: INVALID_CONTEXT => (at(1u32).cast(), SYNC, w.memory);
         }
     }
 }

@@ -70,8 +70,8 @@ pub fn rows() -> Vec<Row> {
             );
         }
         cuTensorMapReplaceAddress {
-            "null" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (null_mut(), w.memory as *mut c_void);
-            "a map that is none" [gpu(INVALID_VALUE)]: NOT_SUPPORTED => (out(), w.memory as *mut c_void);
+            "null" [not_on_gpu(ENDS_PROCESS)]: NOT_SUPPORTED => (null_mut(), w.memory as *mut c_void);
+            "a map that is none" [gpu(OK)]: NOT_SUPPORTED => (out(), w.memory as *mut c_void);
         }
     });
     rows

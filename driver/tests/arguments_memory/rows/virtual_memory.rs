@@ -28,13 +28,13 @@ fn memory() -> Vec<Row> {
             "null result": INVALID_VALUE => (null_mut(), at(physical_properties()), MINIMUM);
             "null properties": INVALID_VALUE => (out(), null(), MINIMUM);
             "an odd option": INVALID_VALUE => (out(), at(physical_properties()), CUmemAllocationGranularity_flags(ODD));
-            "no such device": INVALID_DEVICE => (
+            "no such device" [gpu(OK)]: INVALID_DEVICE => (
                 out(), changed(physical_properties(), |p| p.location = device(NO_DEVICE)), MINIMUM,
             );
-            "no type": INVALID_VALUE => (
+            "no type" [gpu(OK)]: INVALID_VALUE => (
                 out(), changed(physical_properties(), |p| p.type_ = CUmemAllocationType_enum(0)), MINIMUM,
             );
-            "no location": INVALID_VALUE => (
+            "no location" [gpu(OK)]: INVALID_VALUE => (
                 out(), changed(physical_properties(), |p| p.location = location(Place::CU_MEM_LOCATION_TYPE_INVALID, 0)), MINIMUM,
             );
         }
@@ -53,7 +53,7 @@ fn memory() -> Vec<Row> {
             "handles of another system": INVALID_VALUE => (
                 out(), PIECE, changed(physical_properties(), |p| p.requestedHandleTypes = Handles::CU_MEM_HANDLE_TYPE_WIN32), 0,
             );
-            "odd handles": INVALID_VALUE => (
+            "odd handles" [gpu(OK)]: INVALID_VALUE => (
                 out(), PIECE, changed(physical_properties(), |p| p.requestedHandleTypes = CUmemAllocationHandleType_enum(ODD)), 0,
             );
             "no such device": INVALID_DEVICE => (out(), PIECE, changed(physical_properties(), |p| p.location = device(NO_DEVICE)), 0);
@@ -99,7 +99,7 @@ fn memory() -> Vec<Row> {
             "a descriptor that is not open": UNKNOWN => (out(), 9999usize as *mut c_void, DESCRIPTOR);
             "a negative descriptor": UNKNOWN => (out(), -1isize as *mut c_void, DESCRIPTOR);
             "no type": INVALID_VALUE => (out(), 9999usize as *mut c_void, Handles::CU_MEM_HANDLE_TYPE_NONE);
-            "no context" [bare]: INVALID_CONTEXT => (out(), 9999usize as *mut c_void, DESCRIPTOR);
+            "no context" [bare, gpu(UNKNOWN)]: INVALID_CONTEXT => (out(), 9999usize as *mut c_void, DESCRIPTOR);
         }
     }
 }
@@ -149,7 +149,7 @@ fn mappings() -> Vec<Row> {
             "no bytes": INVALID_VALUE => (w.range, 0);
             "a part of a mapping": INVALID_VALUE => (w.range, PIECE / 2);
             "freed addresses": INVALID_VALUE => (w.freed_range, PIECE);
-            "more than is reserved": INVALID_VALUE => (w.range, 4 * PIECE);
+            "more than is reserved" [gpu(OK)]: INVALID_VALUE => (w.range, 4 * PIECE);
             "plain memory": INVALID_VALUE => (w.memory, PIECE);
         }
         cuMemSetAccess {
@@ -173,10 +173,10 @@ fn mappings() -> Vec<Row> {
             "null result": INVALID_VALUE => (null_mut(), at(device(0)), w.range);
             "a null location": INVALID_VALUE => (out(), null(), w.range);
             "no such device": INVALID_DEVICE => (out(), at(device(NO_DEVICE)), w.range);
-            "no location": INVALID_VALUE => (out(), at(location(Place::CU_MEM_LOCATION_TYPE_INVALID, 0)), w.range);
+            "no location": INVALID_DEVICE => (out(), at(location(Place::CU_MEM_LOCATION_TYPE_INVALID, 0)), w.range);
             "nothing": INVALID_VALUE => (out(), at(device(0)), 0);
             "where nothing is mapped": INVALID_VALUE => (out(), at(device(0)), w.range + PIECE as u64);
-            "plain memory": INVALID_VALUE => (out(), at(device(0)), w.memory);
+            "plain memory" [gpu(OK)]: INVALID_VALUE => (out(), at(device(0)), w.memory);
         }
     }
 }

@@ -102,7 +102,8 @@ pub(super) unsafe fn add_allocation_node(
     }
     let placement = Placement {
         bytes: wish.bytesize,
-        device: on_device(&properties.location)?,
+        // As measured, other than in a list of rights.
+        device: on_device(&properties.location).map_err(|_| code::INVALID_VALUE)?,
         context: current()?.id(),
         access,
         made_by: "cuGraphAddMemAllocNode",
