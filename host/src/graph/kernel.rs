@@ -256,6 +256,7 @@ impl GraphBuilder<'_> {
             let is_kernel = |part: &Part| matches!(part.kind, PartKind::Kernel(_));
             early.is_some() && self.parts.get(*node).is_some_and(is_kernel)
         });
+        let compiled_cluster = launch.function().compiled_cluster()?;
         // The log comes when the graph is made ready, which launch it is when it is launched.
         let parameters = launch.parameters(packer, 0);
         let node = self.make(&ended, |new| {
@@ -272,7 +273,7 @@ impl GraphBuilder<'_> {
             }
         })?;
         // Before anything can fail: the node is in the graph.
-        let shape = KernelShape::of(launch.grid(), early.is_some());
+        let shape = KernelShape::of(launch.grid(), compiled_cluster, early.is_some());
         self.note(node, PartKind::Kernel(shape), ended, &launch.uses);
         let contents = launch.contents(node, packer);
         self.keep_with(node, |kept| kept.absorb(contents.clone()));

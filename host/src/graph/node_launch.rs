@@ -8,7 +8,7 @@ use super::contents::{Contents, RecordedKernel};
 use crate::error::{Node, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{
-    ConditionsOf, GraphLaunch, Grid, KernelLaunch, Packer, check, condition_elsewhere,
+    ConditionsOf, Function, GraphLaunch, Grid, KernelLaunch, Packer, check, condition_elsewhere,
 };
 use crate::memory::PeerAccess;
 use crate::module::origin::LaunchParameters;
@@ -54,6 +54,10 @@ impl<'a> NodeLaunch<'a> {
             recorded: Arc::new(GraphLaunch::new(launch, packer.parameters())?),
             uses: uses_of(launch, packer),
         })
+    }
+
+    pub(super) fn function(&self) -> &Function {
+        self.launch.function
     }
 
     pub(super) fn grid(&self) -> &Grid {

@@ -44,15 +44,18 @@ pub(super) enum PartKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct KernelShape {
     pub(super) cluster: Option<Dim3>,
+    /// What the kernel was compiled for ([`Function::compiled_cluster`](crate::launch::Function::compiled_cluster)).
+    pub(super) compiled_cluster: [u32; 3],
     pub(super) cooperative: bool,
     /// It may begin before the nodes before it have ended.
     pub(super) early: bool,
 }
 
 impl KernelShape {
-    pub(super) fn of(grid: &Grid, early: bool) -> KernelShape {
+    pub(super) fn of(grid: &Grid, compiled_cluster: [u32; 3], early: bool) -> KernelShape {
         KernelShape {
             cluster: grid.cluster,
+            compiled_cluster,
             cooperative: grid.cooperative,
             early,
         }

@@ -1,7 +1,7 @@
 //! Kernels of a loaded module, without their types, and what the driver knows about them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use warpsmith_driver::raw::{self, CUfunction_attribute};
 
@@ -29,6 +29,8 @@ pub(crate) struct Function {
     pub(crate) launch_parameters: LaunchParameters,
     /// The number by which it is known where panics are told.
     pub(crate) number: u32,
+    /// As soon as somebody has asked for it.
+    compiled_cluster: OnceLock<[u32; 3]>,
 }
 
 /// What the shape of every launch of a function is checked against: the device's limits and the function's own, side by side with
@@ -125,6 +127,7 @@ impl Function {
                 .then(|| module.variables.clone()),
             launch_parameters: module.origin.launch_parameters(name),
             number: module.gpu.panics().names().number(name),
+            compiled_cluster: OnceLock::new(),
         };
         function.limits.function_threads =
             function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
@@ -149,6 +152,26 @@ impl Function {
         unsafe { call!(cuFuncGetAttribute(&mut value, attribute, self.raw())) }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
         Ok(value.max(0) as u32)
+    }
+
+    /// The clusters that the kernel was compiled for, in blocks; zeros for none, and where the driver has no clusters.
+    pub(crate) fn compiled_cluster(&self) -> Result<[u32; 3]> {
+        use CUfunction_attribute as A;
+        if let Some(&known) = self.compiled_cluster.get() {
+            return Ok(known);
+        }
+        let sizes = [
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+        ];
+        let mut cluster = [0; 3];
+        if self.module.gpu.limits().clusters {
+            for (size, attribute) in cluster.iter_mut().zip(sizes) {
+                *size = self.attribute(attribute)?;
+            }
+        }
+        Ok(*self.compiled_cluster.get_or_init(|| cluster))
     }
 
     pub(crate) fn set_attribute(&self, attribute: CUfunction_attribute, value: u32) -> Result<()> {

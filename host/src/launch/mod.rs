@@ -21,6 +21,7 @@ mod packer;
 pub(crate) use self::arguments::packed;
 pub use self::arguments::{Argument, Arguments, EarlyParameters};
 pub(crate) use self::check::{check, condition_elsewhere};
+pub(crate) use self::function::Function;
 pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedBlock};
 pub(crate) use self::graph_launch::GraphLaunch;
 pub use self::grid::{Dim3, Grid};

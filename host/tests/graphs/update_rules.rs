@@ -244,10 +244,10 @@ const CLUSTERS: &str = "
 }
 ";
 
-/// What a kernel was compiled for comes with it; what a grid asks for belongs to the node.
+/// The clusters that a kernel was compiled for stay with the node, as do those that a grid asks for.
 // covers: GRAPH-53
 #[test]
-fn a_kernel_brings_the_clusters_that_it_was_compiled_for() -> Result<()> {
+fn a_node_keeps_the_clusters_that_its_kernel_was_compiled_for() -> Result<()> {
     let gpu = gpu();
     if gpu.compute_capability().major < 9 {
         return Ok(());
@@ -258,22 +258,38 @@ fn a_kernel_brings_the_clusters_that_it_was_compiled_for() -> Result<()> {
     let stream = gpu.stream()?;
     let mut size = stream.zeroed::<u32>(1)?;
     let grid = Grid::new(4, 1);
-    let mut graph = gpu.graph()?;
-    // SAFETY: the entries write one word.
-    let node = unsafe { graph.kernel_untyped(&of_any, grid, (&mut size,)) }?;
-    let mut ready = graph.instantiate()?;
-    for (kernel, expected) in [(&of_any, 1), (&of_two, 2), (&of_any, 1), (&of_two, 2)] {
+    let kernels = [(&of_any, 1), (&of_two, 2)];
+    for (first, (kernel, size_of)) in kernels.into_iter().enumerate() {
+        let (other, size_of_other) = kernels[1 - first];
+        let mut graph = gpu.graph()?;
         // SAFETY: the entries write one word.
-        let changed = unsafe { ready.set_kernel_untyped(node, kernel, grid, (&mut size,)) };
-        // A driver that takes it launches it so.
-        if changed.is_ok() {
-            ready.launch(&stream)?;
-            assert_eq!(stream.download(&size)?, [expected]);
-        }
+        let node = unsafe { graph.kernel_untyped(kernel, grid, (&mut size,)) }?;
+        let mut ready = graph.instantiate()?;
+        // SAFETY: the entries write one word.
+        let refused = unsafe { ready.set_kernel_untyped(node, other, grid, (&mut size,)) };
+        let text = refusal(refused);
+        assert!(text.contains("was compiled for"), "{text}");
+        assert!(text.contains("clusters of 2 x 1 x 1 blocks"), "{text}");
+        // SAFETY: the entries write one word.
+        unsafe { ready.set_kernel_untyped(node, kernel, grid, (&mut size,)) }?;
+        ready.launch(&stream)?;
+        assert_eq!(stream.download(&size)?, [size_of]);
+        // What the grid asks for.
+        let with_clusters = grid.cluster(2);
+        // SAFETY: the entries write one word.
+        let refused =
+            unsafe { ready.set_kernel_untyped(node, kernel, with_clusters, (&mut size,)) };
+        assert!(refusal(refused).contains("keeps its clusters"));
+        // The whole, as far as a driver takes it.
+        let mut whole = gpu.graph()?;
+        // SAFETY: the entries write one word.
+        unsafe { whole.kernel_untyped(other, grid, (&mut size,)) }?;
+        let expected = match ready.update(&whole) {
+            Ok(()) => size_of_other,
+            Err(_) => size_of,
+        };
+        ready.launch(&stream)?;
+        assert_eq!(stream.download(&size)?, [expected]);
     }
-    let with_clusters = grid.cluster(2);
-    // SAFETY: the entries write one word.
-    let refused = unsafe { ready.set_kernel_untyped(node, &of_any, with_clusters, (&mut size,)) };
-    assert!(refusal(refused).contains("keeps its clusters"));
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::graph::handle::KernelNode;
 use crate::graph::node_launch::NodeLaunch;
 use crate::graph::part::{KernelShape, PartKind};
 use crate::launch::{
-    Arguments, ConditionsOf, EarlyParameters, Grid, KernelLaunch, LaunchableKernel, Packer,
-    TypedKernel, UntypedKernel, packed,
+    Arguments, ConditionsOf, EarlyParameters, Function, Grid, KernelLaunch, LaunchableKernel,
+    Packer, TypedKernel, UntypedKernel, packed,
 };
 
 const CALL: &str = "cuGraphExecKernelNodeSetParams";
@@ -175,6 +175,7 @@ impl GraphExec {
         let launch = NodeLaunch::new(launch, &self.gpu, whole, packer)?;
         if let PartKind::Kernel(shape) = part.kind {
             check_shape(shape, launch.grid(), may_be_early && launch.may_be_early())?;
+            check_clusters(shape, launch.function())?;
         }
         let contents = launch.contents(node.into(), packer);
         let log = match launch.may_panic() {
@@ -209,4 +210,30 @@ fn check_shape(shape: KernelShape, grid: &Grid, may_be_early: bool) -> Result<()
         );
     }
     Ok(())
+}
+
+/// # Errors
+///
+/// The kernel was compiled for other clusters than the node's: a node that had a kernel of clusters kept those with one that was compiled for none
+/// (`cuGraphExecKernelNodeSetParams`, driver 580.159.04).
+fn check_clusters(shape: KernelShape, function: &Function) -> Result<()> {
+    let (of_node, of_kernel) = (shape.compiled_cluster, function.compiled_cluster()?);
+    if of_node == of_kernel {
+        return Ok(());
+    }
+    let said = |[x, y, z]: [u32; 3]| match x {
+        0 => "no clusters".to_owned(),
+        _ => format!("clusters of {x} x {y} x {z} blocks"),
+    };
+    Err(Error::misuse(
+        CALL,
+        Code::INVALID_VALUE,
+        format!(
+            "kernel `{}` was compiled for {}, the node's kernel for {}, which a node keeps",
+            function.name,
+            said(of_kernel),
+            said(of_node)
+        ),
+        "instantiate a graph that has this kernel from the beginning",
+    ))
 }
