@@ -1,4 +1,4 @@
-//! What the driver answers to a wrong argument.
+//! What the simulator answers to a wrong argument, and a real driver where `real` names no other answer.
 
 use crate::table::Call;
 use crate::wrong::Kind;
@@ -25,15 +25,13 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ("cuGraphAddDependencies_v2", "edgeData", Null, 0),
         ("cuGraphAddNode_v2", "dependencyData", Null, 0),
         ("cuGraphGetEdges*", "edgeData", Null, 0),
-        ("cuGraphGetEdges*", "from", Null, 0),
-        ("cuGraphGetEdges*", "to", Null, 0),
         ("cuGraphGetNodes", "nodes", Null, 0),
         ("cuGraphGetRootNodes", "rootNodes", Null, 0),
         ("cuGraphInstantiate*", "logBuffer", Null, 0),
         ("cuGraphInstantiate*", "phErrorNode", Null, 0),
-        ("cuGraphNodeGetDependencies*", "dependencies", Null, 0),
+        ("cuGraphNodeGetDependencies", "dependencies", Null, 0),
         ("cuGraphNodeGetDependencies*", "edgeData", Null, 0),
-        ("cuGraphNodeGetDependentNodes*", "dependentNodes", Null, 0),
+        ("cuGraphNodeGetDependentNodes", "dependentNodes", Null, 0),
         ("cuGraphNodeGetDependentNodes*", "edgeData", Null, 0),
         ("cuGraphRemoveDependencies_v2", "edgeData", Null, 0),
         ("cuKernelGetParamInfo", "paramSize", Null, 0),
@@ -57,7 +55,7 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ("cuModuleLoadDataEx", "options", Null, 0),
         ("cuStreamAddCallback", "userData", Null, 0),
         ("cuStreamBeginCaptureToGraph", "dependencyData", Null, 0),
-        ("cuStreamGetCaptureInfo*", "dependencies_out", Null, 0),
+        ("cuStreamGetCaptureInfo_v2", "dependencies_out", Null, 0),
         ("cuStreamGetCaptureInfo*", "edgeData_out", Null, 0),
         ("cuStreamGetCaptureInfo*", "graph_out", Null, 0),
         ("cuStreamGetCaptureInfo*", "id_out", Null, 0),
@@ -75,9 +73,28 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ("cuCtxSetCurrent", "ctx", Null, 0),
         ("cuGraphAddMemcpyNode", "ctx", Null, 0),
         ("cuGraphAddMemsetNode", "ctx", Null, 0),
-        ("cuGraphConditionalHandleCreate", "ctx", Null, 0),
         ("cuGraphExecMemcpyNodeSetParams", "ctx", Null, 0),
         ("cuGraphExecMemsetNodeSetParams", "ctx", Null, 0),
+        // A null handle is an invalid value here.
+        ("cuCtxDestroy_v2", "ctx", Null, INVALID_VALUE),
+        ("cuCtxPushCurrent_v2", "ctx", Null, INVALID_VALUE),
+        ("cuFuncGetModule", "hfunc", Null, INVALID_VALUE),
+        ("cuFuncGetName", "hfunc", Null, INVALID_VALUE),
+        ("cuFuncGetParamInfo", "func", Null, INVALID_VALUE),
+        ("cuGraphAddEvent*", "event", Null, INVALID_VALUE),
+        ("cuGraphEvent*", "event", Null, INVALID_VALUE),
+        ("cuGraphExecEvent*", "event", Null, INVALID_VALUE),
+        ("cuGraphRetainUserObject", "object", Null, INVALID_VALUE),
+        ("cuKernelGetName", "hfunc", Null, INVALID_VALUE),
+        ("cuKernelGetParamInfo", "kernel", Null, INVALID_VALUE),
+        ("cuOccupancyMaxActiveClusters", "func", Null, INVALID_VALUE),
+        (
+            "cuOccupancyMaxPotentialClusterSize",
+            "func",
+            Null,
+            INVALID_VALUE,
+        ),
+        ("cuUserObjectRe*", "object", Null, INVALID_VALUE),
         // Numbers that are cut to what there is.
         ("cuFuncSetAttribute", "value", Negative, 0),
         ("cuKernelSetAttribute", "val", Negative, 0),
@@ -85,12 +102,6 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
             "cuOccupancyMaxActiveBlocksPerMultiprocessor*",
             "dynamicSMemSize",
             TooLarge,
-            0,
-        ),
-        (
-            "cuOccupancyMaxPotentialBlockSize*",
-            "blockSizeLimit",
-            Negative,
             0,
         ),
         (
@@ -103,13 +114,18 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ("cuStreamCreateWithPriority", "priority", TooLarge, 0),
         ("cuDeviceGet", "ordinal", Negative, INVALID_DEVICE),
         ("cuDeviceGet", "ordinal", TooLarge, INVALID_DEVICE),
+        // Larger than any grid that fits the device.
+        ("cuLaunchCooperativeKernel", "sharedMemBytes", TooLarge, 720),
         // Bits that mean nothing.
         ("cuGraphDebugDotPrint", "flags", Unknown, 0),
+        ("cuCtxGetExecAffinity", "type_", Unknown, 224),
         // What belongs to one context is of no use in another.
         ("cuEventElapsedTime*", "*", OtherContext, INVALID_HANDLE),
         ("cuEventElapsedTime*", "*", OtherDevice, INVALID_HANDLE),
         ("cuEventRecord*", "*", OtherContext, INVALID_HANDLE),
         ("cuEventRecord*", "*", OtherDevice, INVALID_HANDLE),
+        ("cuGraphExecEvent*", "event", OtherContext, INVALID_VALUE),
+        ("cuGraphExecEvent*", "event", OtherDevice, INVALID_VALUE),
         ("cuGraphLaunch", "hStream", OtherContext, INVALID_HANDLE),
         ("cuGraphLaunch", "hStream", OtherDevice, INVALID_HANDLE),
         (
@@ -126,6 +142,30 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ),
         ("cuLaunchKernel*", "*", OtherContext, INVALID_HANDLE),
         ("cuLaunchKernel*", "*", OtherDevice, INVALID_HANDLE),
+        (
+            "cuOccupancyMaxActiveClusters",
+            "func",
+            OtherContext,
+            INVALID_HANDLE,
+        ),
+        (
+            "cuOccupancyMaxActiveClusters",
+            "func",
+            OtherDevice,
+            INVALID_HANDLE,
+        ),
+        (
+            "cuOccupancyMaxPotentialClusterSize",
+            "func",
+            OtherContext,
+            INVALID_HANDLE,
+        ),
+        (
+            "cuOccupancyMaxPotentialClusterSize",
+            "func",
+            OtherDevice,
+            INVALID_HANDLE,
+        ),
         ("cuStreamCopyAttributes", "*", OtherContext, 1),
         ("cuStreamCopyAttributes", "*", OtherDevice, 1),
         // Not an event for other processes.
@@ -135,6 +175,19 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         // A context that was destroyed is still the thread's.
         ("cuCtxGetDevice", "-", NoContext, INVALID_CONTEXT),
         ("cuCtxPopCurrent_v2", "-", NoContext, INVALID_CONTEXT),
+        // No context is as good as one that lives.
+        (
+            "cuGraphMemcpyNodeSetParams",
+            "-",
+            EndedContext,
+            CONTEXT_IS_DESTROYED,
+        ),
+        (
+            "cuGraphMemsetNodeSetParams",
+            "-",
+            EndedContext,
+            CONTEXT_IS_DESTROYED,
+        ),
         // Not capturing.
         ("cuStreamEndCapture", "hStream", OtherContext, 401),
         ("cuStreamEndCapture", "hStream", OtherDevice, 401),
@@ -180,6 +233,7 @@ const OF_THE_CURRENT_CONTEXT: &[&str] = &[
     "cuCtxDisablePeerAccess",
     "cuCtxEnablePeerAccess",
     "cuCtxGetCacheConfig",
+    "cuCtxGetExecAffinity",
     "cuCtxGetFlags",
     "cuCtxGetLimit",
     "cuCtxGetSharedMemConfig",
@@ -201,8 +255,10 @@ const OF_THE_CURRENT_CONTEXT: &[&str] = &[
     "cuGraphInstantiateWithParams",
     "cuGraphInstantiate_v2",
     "cuImportExternalSemaphore",
+    "cuIpcGetEventHandle",
     "cuIpcOpenEventHandle",
     "cuKernelGetFunction",
+    "cuKernelGetParamInfo",
     "cuLibraryGetGlobal",
     "cuLibraryGetManaged",
     "cuLibraryGetModule",
@@ -226,14 +282,6 @@ const OF_THE_CURRENT_CONTEXT: &[&str] = &[
     "cuStreamCreateWithPriority",
 ];
 
-/// Rows in which a real driver follows an argument without a look at it.
-const ENDS_A_REAL_PROCESS: &[&str] = &[];
-
-/// Whether a row cannot be asked of a real driver.
-pub fn ends_a_real_process(row: &str) -> bool {
-    ENDS_A_REAL_PROCESS.contains(&row)
-}
-
 /// What the driver no longer has.
 const RETIRED: &[&str] = &[
     "cuStreamBatchMemOp",
@@ -249,10 +297,8 @@ pub fn expected(call: &Call, parameter: &str, of: &str, kind: Kind) -> u32 {
         return match (RETIRED.contains(&call.name), of, kind) {
             // The stream is looked up first.
             (true, "CUstream", Kind::Ended | Kind::Alien) => INVALID_HANDLE,
-            // So is the batch.
-            _ if call.name == "cuStreamBatchMemOp" && parameter != "-" && parameter != "stream" => {
-                INVALID_VALUE
-            }
+            // So is the number of operations.
+            (true, _, Kind::TooLarge) if parameter == "count" => INVALID_VALUE,
             _ => NOT_SUPPORTED,
         };
     }

@@ -8,7 +8,7 @@ use crate::world::World;
 pub struct State {
     memory: usize,
     /// How many nodes and edges graphs have.
-    pub sizes: [usize; 5],
+    sizes: [usize; 5],
 }
 
 impl State {
@@ -35,8 +35,38 @@ impl State {
     }
 }
 
+/// What a call did.
+pub struct Answer {
+    pub code: u32,
+    /// What is not as it must be afterwards; empty if all is well.
+    pub remark: String,
+    /// Whether the world is another than before.
+    pub changed: bool,
+}
+
+impl Answer {
+    /// The answer `code` of a call after which the world lives on; ends what the call left.
+    pub fn of(code: u32, w: &World, before: &State) -> Self {
+        w.tidy();
+        let mut remark = problem(w).unwrap_or_default();
+        let after = State::of(w);
+        if remark.is_empty()
+            && code != 0
+            && after != *before
+            && warpsmith_driver::backend() == Some(Backend::Simulator)
+        {
+            remark = format!("{before:?} became {after:?}");
+        }
+        Self {
+            code,
+            remark,
+            changed: after.sizes != before.sizes,
+        }
+    }
+}
+
 /// Whether everything that lives still works, else what does not.
-pub fn problem(w: &World) -> Option<String> {
+fn problem(w: &World) -> Option<String> {
     macro_rules! works {
         ($function:ident($($argument:expr),* $(,)?)) => {{
             // SAFETY: the objects live, and the pointers are valid during the call.
@@ -50,6 +80,13 @@ pub fn problem(w: &World) -> Option<String> {
     works!(cuCtxGetCurrent(&mut current));
     if current != w.own.context {
         return Some("another context is current".into());
+    }
+    // What the call has enqueued there may still be writing to the memory.
+    works!(cuStreamSynchronize(w.other.stream));
+    works!(cuEventSynchronize(w.other.event));
+    if let Some(far) = &w.far {
+        works!(cuStreamSynchronize(far.stream));
+        works!(cuEventSynchronize(far.event));
     }
     works!(cuMemsetD32Async(w.own.memory, 0, 1, w.own.stream));
     let mut parameters = [(&raw const w.own.memory).cast_mut().cast()];
@@ -75,11 +112,5 @@ pub fn problem(w: &World) -> Option<String> {
     }
     works!(cuGraphLaunch(w.exec, w.own.stream));
     works!(cuStreamSynchronize(w.own.stream));
-    works!(cuStreamSynchronize(w.other.stream));
-    works!(cuEventSynchronize(w.other.event));
-    if let Some(far) = &w.far {
-        works!(cuStreamSynchronize(far.stream));
-        works!(cuEventSynchronize(far.event));
-    }
     None
 }

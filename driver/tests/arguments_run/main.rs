@@ -2,15 +2,18 @@
 //! them wrong, in each way in which its type can be wrong.
 //!
 //! `calls` has one call a function; `wrong` finds from the header's signature what can be wrong with each argument; `answers` says what the
-//! driver answers. Where a real driver follows a handle without a look at it, the simulator alone is asked.
+//! simulator answers, and `real` where a GPU's driver answers otherwise. Where that one follows a handle without a look at it, the simulator
+//! alone is asked. `children` runs the rows.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod answers;
 mod calls;
+mod children;
 mod health;
 mod particular;
+mod real;
 mod run;
 mod signatures;
 mod table;

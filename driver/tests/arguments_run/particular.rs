@@ -2,9 +2,10 @@
 
 use warpsmith_testkit::{Side, own_process};
 
+use crate::children::{self, Rows};
 use crate::common::graphs::*;
 use crate::common::*;
-use crate::health::{State, problem};
+use crate::health::{Answer, State};
 use crate::signatures;
 use crate::world::*;
 
@@ -306,33 +307,41 @@ const ROWS: &[Row] = &[
     }),
 ];
 
+/// Names and answers of all rows.
+pub fn answers() -> impl Iterator<Item = (String, u32)> {
+    ROWS.iter().map(|&(name, answer, _)| (name.into(), answer))
+}
+
+/// All rows, as children run them.
+struct Table;
+
+impl Rows for Table {
+    fn count(&self) -> usize {
+        ROWS.len()
+    }
+
+    fn name(&self, row: usize) -> String {
+        ROWS[row].0.into()
+    }
+
+    fn expected(&self, row: usize) -> u32 {
+        ROWS[row].1
+    }
+
+    fn is_for_real_drivers(&self, _: usize) -> bool {
+        true
+    }
+
+    fn perform(&self, row: usize, w: &World) -> Option<Answer> {
+        let before = State::of(w);
+        let answer = ROWS[row].2(w).0;
+        Some(Answer::of(answer, w, &before))
+    }
+}
+
 #[test]
 fn each_wrong_field_gives_the_named_error() {
-    let Side::Child = own_process(&[("WARPSMITH_SIMULATOR_DEVICES", "2")]) else {
-        return;
-    };
-    let backend = choose_driver();
-    ok!(cuInit(0));
-    let (mut w, mut differences) = (World::new(), Vec::new());
-    for (what, expected, perform) in ROWS {
-        let before = State::of(&w);
-        let answer = perform(&w).0;
-        println!("ROW {what}: {answer}, {expected} is right");
-        w.tidy();
-        let mut remark = problem(&w);
-        if backend == Backend::Simulator && State::of(&w) != before {
-            remark = remark.or(Some("something has changed".into()));
-        }
-        if remark.is_some() {
-            w = World::new();
-        }
-        if answer != *expected || remark.is_some() {
-            differences.push(format!(
-                "{what}: {expected} is right, but: {answer} {remark:?}"
-            ));
-        }
-    }
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    children::run(&Table);
 }
 
 /// What a function answers before there is a driver to speak of, with zeros for arguments.

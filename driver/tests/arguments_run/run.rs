@@ -1,28 +1,15 @@
-//! Runs every call with right arguments and with each wrong one, in processes of their own: a row that ends its process costs no other.
-
-use std::io::Write;
-use std::process::Command;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+//! Every call with right arguments and with each wrong one.
 
 use crate::answers;
 use crate::calls;
-use crate::common::*;
-use crate::health::{State, problem};
+use crate::children::{self, Rows};
+use crate::health::{Answer, State};
+use crate::particular;
+use crate::real;
 use crate::signatures;
 use crate::table::{Call, Change};
 use crate::world::{World, enter_ended_context, leave_context};
 use crate::wrong::{self, Kind};
-use warpsmith_testkit::process::{calling_test, output};
-
-/// The row that a child begins with.
-const FROM: &str = "WARPSMITH_ARGUMENTS_FROM";
-
-/// The status of a child in which no row can follow.
-const ILL: i32 = 4;
-
-/// Longer than any call takes, the time for a driver's start included.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A call with at most one thing wrong.
 #[derive(Clone, Copy)]
@@ -55,12 +42,9 @@ impl Row {
         })
     }
 
-    fn is_for(&self, backend: Backend) -> bool {
-        let name = self.call.name;
-        backend == Backend::Simulator
-            || !(name.contains("ExternalSemaphore")
-                || self.wrong.is_some_and(|kind| kind.is_for_simulator_alone())
-                || answers::ends_a_real_process(&self.name()))
+    fn is_for_real_drivers(&self) -> bool {
+        let is_simulated_alone = self.wrong.is_some_and(Kind::is_for_simulator_alone);
+        !is_simulated_alone && !self.call.name.contains("ExternalSemaphore")
     }
 }
 
@@ -90,25 +74,6 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// What became of a row.
-#[derive(Clone, PartialEq, Debug)]
-enum Outcome {
-    /// Not asked of this driver.
-    Skipped,
-    Answer(u32, String),
-    /// The process ended.
-    Ended,
-}
-
-/// What a call did.
-struct Answer {
-    code: u32,
-    /// What is not as it must be afterwards; empty if all is well.
-    remark: String,
-    /// Whether the world is another than before.
-    changed: bool,
-}
-
 fn is_of_an_end(function: &str) -> bool {
     ["Destroy", "Unload"]
         .iter()
@@ -130,9 +95,7 @@ fn perform(row: &Row, w: &World) -> Option<Answer> {
         (_, None) => Change::none(),
     };
     let answer = (row.call.perform)(w, &change).0;
-    w.tidy();
-    let ends = row.wrong.is_some() && answer == 0 && is_of_an_end(row.call.name);
-    if ends {
+    if row.wrong.is_some() && answer == 0 && is_of_an_end(row.call.name) {
         // What it ended is missing.
         return Some(Answer {
             code: answer,
@@ -140,153 +103,38 @@ fn perform(row: &Row, w: &World) -> Option<Answer> {
             changed: true,
         });
     }
-    let mut remark = problem(w).unwrap_or_default();
-    let after = State::of(w);
-    let changed = after.sizes != before.sizes;
-    if remark.is_empty()
-        && answer != 0
-        && after != before
-        && warpsmith_driver::backend() == Some(Backend::Simulator)
-    {
-        remark = format!("{before:?} became {after:?}");
-    }
-    Some(Answer {
-        code: answer,
-        remark,
-        changed,
-    })
+    Some(Answer::of(answer, w, &before))
 }
 
-/// A child: executes rows from one on and writes what became of them, each before the next begins.
-fn execute(from: usize) {
-    let backend = choose_driver();
-    ok!(cuInit(0));
-    let since = std::sync::Arc::new(Mutex::new(Instant::now()));
-    let watched = std::sync::Arc::clone(&since);
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(Duration::from_secs(1));
-            if watched.lock().expect("nobody panics with it").elapsed() > PATIENCE {
-                // The parent finds the row that does not end.
-                std::process::exit(3);
-            }
-        }
-    });
-    let mut world = None;
-    for (index, row) in rows().iter().enumerate().skip(from) {
-        if !row.is_for(backend) {
-            continue;
-        }
-        *since.lock().expect("nobody panics with it") = Instant::now();
-        say(&format!("begin {index}"));
-        let w = world.get_or_insert_with(World::new);
-        match perform(row, w) {
-            None => say(&format!("skip {index}")),
-            Some(answer) => {
-                say(&format!("answer {index} {} {}", answer.code, answer.remark));
-                let is_ill = !answer.remark.is_empty();
-                if is_ill && backend == Backend::Cuda {
-                    // An error of a context may be the process's.
-                    std::process::exit(ILL);
-                }
-                if is_ill || answer.changed {
-                    world = None;
-                }
-            }
-        }
-    }
-}
+/// All rows, as children run them.
+struct Table(Vec<Row>);
 
-/// A line that is out before anything else happens.
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "\n{line}").expect("the parent reads");
-    out.flush().expect("the parent reads");
-}
-
-/// Runs all rows in children; what became of each.
-fn outcomes(rows: &[Row]) -> (Vec<Outcome>, String) {
-    let mut outcomes = vec![Outcome::Skipped; rows.len()];
-    let (mut from, mut errors) = (0, String::new());
-    while from < rows.len() {
-        let mut command = Command::new(std::env::current_exe().expect("a test knows its program"));
-        command
-            .args([
-                &calling_test(),
-                "--exact",
-                "--nocapture",
-                "--test-threads=1",
-            ])
-            .env(FROM, from.to_string())
-            .env("WARPSMITH_SIMULATOR_DEVICES", "2");
-        let output = output(&mut command, Duration::from_secs(540));
-        let (mut begun, mut last) = (None, from);
-        for line in output.stdout.lines() {
-            let mut words = line.splitn(4, ' ');
-            let (word, index) = (words.next(), words.next());
-            let Some(index) = index.and_then(|index| index.parse::<usize>().ok()) else {
-                continue;
-            };
-            match word {
-                Some("begin") => (begun, last) = (Some(index), index),
-                Some("answer") => {
-                    let answer = words.next().and_then(|word| word.parse().ok());
-                    let remark = words.next().unwrap_or_default().to_owned();
-                    outcomes[index] = Outcome::Answer(answer.expect("a code"), remark);
-                    begun = None;
-                }
-                Some("skip") => begun = None,
-                _ => {}
-            }
-        }
-        if output.status.success() {
-            break;
-        }
-        match begun {
-            Some(index) => {
-                errors += &output.stderr;
-                outcomes[index] = Outcome::Ended;
-            }
-            None if output.status.code() == Some(ILL) => {}
-            None => panic!("a child ended between rows: {output}"),
-        }
-        from = last + 1;
+impl Rows for Table {
+    fn count(&self) -> usize {
+        self.0.len()
     }
-    (outcomes, errors)
+
+    fn name(&self, row: usize) -> String {
+        self.0[row].name()
+    }
+
+    fn expected(&self, row: usize) -> u32 {
+        self.0[row].expected()
+    }
+
+    fn is_for_real_drivers(&self, row: usize) -> bool {
+        self.0[row].is_for_real_drivers()
+    }
+
+    fn perform(&self, row: usize, w: &World) -> Option<Answer> {
+        perform(&self.0[row], w)
+    }
 }
 
 // covers: DRV-09
 #[test]
 fn each_wrong_argument_gives_the_named_error() {
-    if let Ok(from) = std::env::var(FROM) {
-        execute(from.parse().expect("a row"));
-        return;
-    }
-    let rows = rows();
-    let (outcomes, errors) = outcomes(&rows);
-    let on_gpu = std::env::var("WARPSMITH_DEVICE").is_ok_and(|device| device == "cuda");
-    let mut differences = Vec::new();
-    for (row, outcome) in rows.iter().zip(&outcomes) {
-        let (name, expected) = (row.name(), row.expected());
-        if on_gpu && *outcome != Outcome::Skipped {
-            println!("ROW {name}: {outcome:?}");
-        }
-        let is_right = match outcome {
-            Outcome::Skipped => true,
-            Outcome::Answer(answer, remark) => *answer == expected && remark.is_empty(),
-            Outcome::Ended => false,
-        };
-        if !is_right {
-            differences.push(format!("{name}: {expected} is right, but: {outcome:?}"));
-        }
-    }
-    assert!(
-        differences.is_empty(),
-        "{} of {} rows:\n{}\n{errors}",
-        differences.len(),
-        rows.len(),
-        differences.join("\n")
-    );
+    children::run(&Table(rows()));
 }
 
 #[test]
@@ -307,4 +155,32 @@ fn each_function_has_a_call_and_each_parameter_a_wrong_argument() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// The tables of what a real driver does otherwise name rows that there are, and no answer that is the simulator's, too.
+#[test]
+fn a_real_drivers_own_answers_are_other_ones() {
+    let mut rows: Vec<(String, u32)> = rows()
+        .iter()
+        .map(|row| (row.name(), row.expected()))
+        .collect();
+    rows.extend(particular::answers());
+    let mut wrong = Vec::new();
+    for name in real::names() {
+        let named: Vec<_> = rows
+            .iter()
+            .filter(|(row, _)| real::is_of(name, row))
+            .collect();
+        if named.is_empty() {
+            wrong.push(format!("{name}: no such row"));
+        }
+        let same = |(row, answer): &&&(String, u32)| real::answer(row) == Some(*answer);
+        wrong.extend(
+            named
+                .iter()
+                .filter(same)
+                .map(|(row, answer)| format!("{row}: the simulator answers {answer}, too")),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -309,7 +309,8 @@ impl World {
         }
         let foreign = [Some(&self.other), self.far.as_ref()];
         for objects in foreign.into_iter().flatten() {
-            // SAFETY: what the capture made, if there is one, is nobody's; a stream that is gone is found by `problem`.
+            // SAFETY: what the capture made, if there is one, is nobody's, and the stream lives: a call that ended it is followed by a new
+            // world.
             let _ = unsafe { cuStreamEndCapture(objects.stream, out()) };
         }
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;

@@ -183,6 +183,99 @@ fn devices_tell_what_they_are() {
 }
 
 #[test]
+fn old_properties_are_attributes() {
+    // covers: DRV-02
+    use CUdevice_attribute as Attribute;
+    let _turn = turn();
+    let backend = gpu();
+    let mut properties = CUdevprop::default();
+    ok!(cuDeviceGetProperties(&mut properties, 0));
+    let told = [
+        (
+            properties.maxThreadsPerBlock,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+        ),
+        (
+            properties.maxThreadsDim[0],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+        ),
+        (
+            properties.maxThreadsDim[1],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        ),
+        (
+            properties.maxThreadsDim[2],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        ),
+        (
+            properties.maxGridSize[0],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+        ),
+        (
+            properties.maxGridSize[1],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+        ),
+        (
+            properties.maxGridSize[2],
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ),
+        (
+            properties.sharedMemPerBlock,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+        ),
+        (
+            properties.totalConstantMemory,
+            Attribute::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
+        ),
+        (
+            properties.SIMDWidth,
+            Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+        ),
+        (
+            properties.memPitch,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH,
+        ),
+        (
+            properties.regsPerBlock,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+        ),
+        (
+            properties.clockRate,
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+        ),
+        (
+            properties.textureAlign,
+            Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+        ),
+    ];
+    for (value, attribute) in told {
+        assert_eq!(
+            value,
+            get!(cuDeviceGetAttribute(attribute, 0)),
+            "{attribute:?}"
+        );
+    }
+    let (kind, mut affinity) = (
+        CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT,
+        CUexecAffinityParam::default(),
+    );
+    ok!(cuCtxGetExecAffinity(&mut affinity, kind));
+    assert_eq!(affinity.type_, kind);
+    // SAFETY: the union's only field, a number, was written.
+    let processors = unsafe { affinity.param.smCount.val };
+    let all: c_int = get!(cuDeviceGetAttribute(
+        Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+        0
+    ));
+    assert!((1..=all as u32).contains(&processors), "{processors}");
+    if backend == Backend::Simulator {
+        assert_eq!(processors, all as u32);
+        let is_supported: c_int = get!(cuDeviceGetExecAffinitySupport(kind, 0));
+        assert_eq!(is_supported, 0, "as cuCtxCreate_v3 refuses it");
+    }
+}
+
+#[test]
 fn limits_can_be_asked_and_set() {
     // covers: ERROR-06
     let _turn = turn();

@@ -1,7 +1,7 @@
 //! Stream capture.
 
 use super::entry::*;
-use super::graph::dependency_list;
+use super::graph::{data_of_nodes, dependency_list};
 use crate::graph::{self, GRAPHS};
 use crate::streams;
 use crate::streams::capture::{self, CaptureInformation, Dependency, DependencyUpdate};
@@ -69,6 +69,7 @@ driver_calls! {
         numDependencies_out: *mut usize,
     ) {
         let (information, graph) = graph::information(&*streams::find(hStream)?)?;
+        data_of_nodes(dependencies_out, edgeData_out)?;
         tell(&information, graph, captureStatus_out, id_out, graph_out)?;
         lend(&information, dependencies_out, edgeData_out, numDependencies_out);
     }

@@ -63,7 +63,7 @@ driver_calls! {
     }
 
     Ready fn cuCtxDestroy_v2(ctx: CUcontext) {
-        let context = Context::of_handle(ctx)?;
+        let context = Context::of_handle(not_null(ctx)?)?;
         if context.is_primary {
             return Err(code::INVALID_CONTEXT);
         }
@@ -75,7 +75,7 @@ driver_calls! {
     }
 
     Ready fn cuCtxPushCurrent_v2(ctx: CUcontext) {
-        context::push(Context::of_handle(ctx)?);
+        context::push(Context::of_handle(not_null(ctx)?)?);
     }
 
     Ready fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) {
@@ -124,6 +124,17 @@ driver_calls! {
             current()?;
         }
         put(version, 3020)?;
+    }
+
+    Ready fn cuCtxGetExecAffinity(pExecAffinity: *mut CUexecAffinityParam, type_: CUexecAffinityType) {
+        if type_ != CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+            return Err(code::UNSUPPORTED_EXEC_AFFINITY);
+        }
+        // No context here has fewer multiprocessors than its device.
+        let all = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let val = device::profile(current()?.device).limit(all);
+        let param = CUexecAffinityParam_st__bindgen_ty_1 { smCount: CUexecAffinitySmCount { val } };
+        put(pExecAffinity, CUexecAffinityParam { type_, param })?;
     }
 
     Ready fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) {

@@ -32,6 +32,41 @@ driver_calls! {
         put(pi, if is_address { device::bus_address(device).device as c_int } else { value })?;
     }
 
+    Ready fn cuDeviceGetProperties(prop: *mut CUdevprop, dev: CUdevice) {
+        use CUdevice_attribute as Attribute;
+        let profile = device::profile(index(dev)?);
+        let number = |attribute| profile.limit(attribute) as c_int;
+        put(prop, CUdevprop {
+            maxThreadsPerBlock: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+            maxThreadsDim: [
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+            ].map(number),
+            maxGridSize: [
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+            ].map(number),
+            sharedMemPerBlock: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            totalConstantMemory: number(Attribute::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+            SIMDWidth: number(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+            memPitch: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+            regsPerBlock: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+            clockRate: number(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+            textureAlign: number(Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+        })?;
+    }
+
+    Ready fn cuDeviceGetExecAffinitySupport(pi: *mut c_int, type_: CUexecAffinityType, dev: CUdevice) {
+        index(dev)?;
+        if type_ != CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+            return Err(code::INVALID_VALUE);
+        }
+        // Contexts of some of the multiprocessors are those of the Multi-Process Service.
+        put(pi, 0)?;
+    }
+
     Ready fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
         put(bytes, device::total_memory(index(dev)?))?;
     }

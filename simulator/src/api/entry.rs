@@ -106,6 +106,14 @@ pub(in crate::api) unsafe fn put<T>(to: *mut T, value: T) -> Result {
     Ok(())
 }
 
+/// A handle that is not null, for calls to which a null one is an invalid value and not an invalid handle.
+pub(in crate::api) fn not_null<T>(handle: *mut T) -> Result<*mut T> {
+    match handle.is_null() {
+        true => Err(code::INVALID_VALUE),
+        false => Ok(handle),
+    }
+}
+
 /// What a pointer of the caller leads to; a null one is refused.
 ///
 /// # Safety

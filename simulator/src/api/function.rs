@@ -1,5 +1,6 @@
 //! Functions: their attributes, parameters, and how many blocks of them fit.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::entry::*;
@@ -7,7 +8,7 @@ use super::launch;
 use crate::context::current;
 use crate::device;
 use crate::engine::Kernel;
-use crate::module::{self, FUNCTIONS, function_or_kernel};
+use crate::module::{self, FUNCTIONS, Function, function_or_kernel};
 
 driver_calls! {
     Ready fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction) {
@@ -36,16 +37,16 @@ driver_calls! {
     }
 
     Ready fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction) {
-        put(hmod, FUNCTIONS.get(hfunc)?.module as CUmodule)?;
+        put(hmod, FUNCTIONS.get(not_null(hfunc)?)?.module as CUmodule)?;
     }
 
     Ready fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction) {
         // The registry keeps the function, and with it the text, until the module is unloaded.
-        put(name, FUNCTIONS.get(hfunc)?.c_name.as_ptr())?;
+        put(name, FUNCTIONS.get(not_null(hfunc)?)?.c_name.as_ptr())?;
     }
 
     Ready fn cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize) {
-        tell_parameter(&FUNCTIONS.get(func)?.kernel, paramIndex, paramOffset, paramSize)?;
+        tell_parameter(&FUNCTIONS.get(not_null(func)?)?.kernel, paramIndex, paramOffset, paramSize)?;
     }
 
     Ready fn cuFuncGetParamCount(func: CUfunction, paramCount: *mut usize) {
@@ -110,8 +111,7 @@ driver_calls! {
     }
 
     Ready fn cuOccupancyMaxPotentialClusterSize(clusterSize: *mut c_int, func: CUfunction, config: *const CUlaunchConfig) {
-        current()?;
-        let function = function_or_kernel(func, current)?;
+        let function = of_current_context(func)?;
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -119,8 +119,7 @@ driver_calls! {
     }
 
     Ready fn cuOccupancyMaxActiveClusters(numClusters: *mut c_int, func: CUfunction, config: *const CUlaunchConfig) {
-        current()?;
-        let function = function_or_kernel(func, current)?;
+        let function = of_current_context(func)?;
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -153,6 +152,16 @@ pub(super) unsafe fn tell_parameter(
     Ok(())
 }
 
+/// The function of a question about clusters, which only the current context's may be asked.
+fn of_current_context(func: CUfunction) -> Result<Arc<Function>> {
+    let context = current()?;
+    let function = function_or_kernel(not_null(func)?, current)?;
+    match function.context == context.id() {
+        true => Ok(function),
+        false => Err(code::INVALID_HANDLE),
+    }
+}
+
 fn blocks(func: CUfunction, block: c_int, shared: usize) -> Result<c_int> {
     current()?;
     let function = function_or_kernel(func, current)?;
@@ -176,8 +185,12 @@ unsafe fn best_block(
 ) -> Result {
     current()?;
     let function = function_or_kernel(func, current)?;
-    let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0);
-    let best = module::best_block(&function, limit.unwrap_or(u32::MAX), |size| {
+    let limit = match limit {
+        // No limit but the kernel's.
+        0 => u32::MAX,
+        limit => u32::try_from(limit).map_err(|_| code::INVALID_VALUE)?,
+    };
+    let best = module::best_block(&function, limit, |size| {
         // SAFETY: the caller has passed the callback to be called with block sizes.
         shared_of.map_or(shared, |callback| unsafe { callback(size as c_int) })
     });

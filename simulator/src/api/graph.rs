@@ -94,13 +94,17 @@ driver_calls! {
     }
 
     Ready fn cuGraphGetEdges(hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, numEdges: *mut usize) {
-        list_edges(&GRAPHS.get(hGraph)?.edges(), from, to, core::ptr::null_mut(), numEdges)?;
+        let graph = GRAPHS.get(hGraph)?;
+        both_or_none(from, to)?;
+        list_edges(&graph.edges(), from, to, core::ptr::null_mut(), numEdges)?;
     }
 
     Ready fn cuGraphGetEdges_v2(
         hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numEdges: *mut usize,
     ) {
-        list_edges(&GRAPHS.get(hGraph)?.edges(), from, to, edgeData, numEdges)?;
+        let graph = GRAPHS.get(hGraph)?;
+        both_or_none(from, to)?;
+        list_edges(&graph.edges(), from, to, edgeData, numEdges)?;
     }
 
     Ready fn cuGraphNodeGetDependencies(hNode: CUgraphNode, dependencies: *mut CUgraphNode, numDependencies: *mut usize) {
@@ -112,6 +116,7 @@ driver_calls! {
         hNode: CUgraphNode, dependencies: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numDependencies: *mut usize,
     ) {
         let edges = edges_at(hNode, |edge| edge.to)?;
+        data_of_nodes(dependencies, edgeData)?;
         list_edges(&edges, dependencies, core::ptr::null_mut(), edgeData, numDependencies)?;
     }
 
@@ -126,6 +131,7 @@ driver_calls! {
         hNode: CUgraphNode, dependentNodes: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numDependentNodes: *mut usize,
     ) {
         let edges = edges_at(hNode, |edge| edge.from)?;
+        data_of_nodes(dependentNodes, edgeData)?;
         list_edges(&edges, core::ptr::null_mut(), dependentNodes, edgeData, numDependentNodes)?;
     }
 
@@ -140,9 +146,7 @@ driver_calls! {
         pHandle_out: *mut CUgraphConditionalHandle, hGraph: CUgraph, ctx: CUcontext, defaultLaunchValue: c_uint, flags: c_uint,
     ) {
         let graph = GRAPHS.get(hGraph)?;
-        if !ctx.is_null() {
-            Context::of_handle(ctx)?;
-        }
+        Context::of_handle(ctx)?;
         if pHandle_out.is_null() || flags > CU_GRAPH_COND_ASSIGN_DEFAULT {
             return Err(code::INVALID_VALUE);
         }
@@ -174,7 +178,7 @@ driver_calls! {
 
     Ready fn cuUserObjectRetain(object: CUuserObject, count: c_uint) {
         check_count(count)?;
-        USER_OBJECTS.get(object)?.retain(count as usize);
+        USER_OBJECTS.get(not_null(object)?)?.retain(count as usize);
     }
 
     Ready fn cuUserObjectRelease(object: CUuserObject, count: c_uint) {
@@ -183,7 +187,7 @@ driver_calls! {
 
     Ready fn cuGraphRetainUserObject(graph: CUgraph, object: CUuserObject, count: c_uint, flags: c_uint) {
         let graph = GRAPHS.get(graph)?;
-        let found = USER_OBJECTS.get(object)?;
+        let found = USER_OBJECTS.get(not_null(object)?)?;
         let move_in = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
         check_count(count)?;
         if flags & !move_in != 0 {
@@ -228,7 +232,7 @@ fn too_many(call: &str, count: c_uint, owner: &str) -> CUresult {
 /// Takes references of the program's; an object of which it has none left is known to its graphs alone.
 fn release(object: CUuserObject, count: c_uint) -> Result {
     check_count(count)?;
-    match USER_OBJECTS.get(object)?.release(count as usize) {
+    match USER_OBJECTS.get(not_null(object)?)?.release(count as usize) {
         Some(ReferencesLeft::Some) => Ok(()),
         Some(ReferencesLeft::None) => USER_OBJECTS.remove(object).map(drop),
         None => Err(too_many("cuUserObjectRelease", count, "the program")),
@@ -324,6 +328,22 @@ unsafe fn list<T: Copy>(from: &[T], to: *mut T, count: *mut usize) -> Result {
         count.write(from.len());
     }
     Ok(())
+}
+
+/// Refuses to tell one end of the edges without the other.
+fn both_or_none(from: *mut CUgraphNode, to: *mut CUgraphNode) -> Result {
+    match from.is_null() == to.is_null() {
+        true => Ok(()),
+        false => Err(code::INVALID_VALUE),
+    }
+}
+
+/// Refuses to tell the data of edges without the nodes at their other ends.
+pub(super) fn data_of_nodes<N, D>(nodes: *mut N, data: *mut D) -> Result {
+    match nodes.is_null() && !data.is_null() {
+        true => Err(code::INVALID_VALUE),
+        false => Ok(()),
+    }
 }
 
 /// # Safety

@@ -180,13 +180,19 @@ driver_calls! {
     }
 
     Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
-        let event = EVENTS.get(event)?;
-        set(hGraphExec, hNode, |_| Ok(Operation::EventRecord(event)))?;
+        let event = EVENTS.get(not_null(event)?)?;
+        set(hGraphExec, hNode, |old| match old {
+            Operation::EventRecord(old) if old.context != event.context => Err(code::INVALID_VALUE),
+            _ => Ok(Operation::EventRecord(event)),
+        })?;
     }
 
     Ready fn cuGraphExecEventWaitNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
-        let event = EVENTS.get(event)?;
-        set(hGraphExec, hNode, |_| Ok(Operation::EventWait(event)))?;
+        let event = EVENTS.get(not_null(event)?)?;
+        set(hGraphExec, hNode, |old| match old {
+            Operation::EventWait(old) if old.context != event.context => Err(code::INVALID_VALUE),
+            _ => Ok(Operation::EventWait(event)),
+        })?;
     }
 
     Ready fn cuGraphExecNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) {

@@ -38,6 +38,7 @@ driver_calls! {
     }
 
     Ready fn cuIpcGetEventHandle(pHandle: *mut CUipcEventHandle, event: CUevent) {
+        current()?;
         if pHandle.is_null() || event.is_null() {
             return Err(code::INVALID_VALUE);
         }

@@ -107,11 +107,12 @@ driver_calls! {
 
     Ready fn cuKernelGetName(name: *mut *const c_char, hfunc: CUkernel) {
         // The registry keeps the kernel, and with it the text, until the library is unloaded.
-        put(name, KERNELS.get(hfunc)?.c_name.as_ptr())?;
+        put(name, KERNELS.get(not_null(hfunc)?)?.c_name.as_ptr())?;
     }
 
     Ready fn cuKernelGetParamInfo(kernel: CUkernel, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize) {
-        let kernel = KERNELS.get(kernel)?;
+        current()?;
+        let kernel = KERNELS.get(not_null(kernel)?)?;
         tell_parameter(&kernel.code, paramIndex, paramOffset, paramSize)?;
     }
 

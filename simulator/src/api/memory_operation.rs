@@ -1,7 +1,7 @@
 //! Operations of a stream on words of memory: waits and writes, alone and in batches.
 
 use super::entry::*;
-use super::nodes::batch::given;
+use super::nodes::batch::{MOST_OPERATIONS, given};
 use crate::graph;
 use crate::streams::{self, Interface, MemoryBatch, Operation};
 
@@ -32,6 +32,11 @@ macro_rules! operations {
                 Ready fn $batch(
                     stream: CUstream, count: c_uint, paramArray: *mut CUstreamBatchMemOpParams, flags: c_uint,
                 ) {
+                    // The number comes before the interface, and the operations after it.
+                    if count > MOST_OPERATIONS {
+                        return Err(code::INVALID_VALUE);
+                    }
+                    $interface.check(streams::find(stream)?.context()?.device)?;
                     perform(stream, given(count, paramArray, flags)?, $interface)?;
                 }
             )*

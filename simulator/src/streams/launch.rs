@@ -93,7 +93,11 @@ impl LaunchShape {
             return Err(code::LAUNCH_OUT_OF_RESOURCES);
         }
         if i64::from(shape.dynamic_shared) > i64::from(function.max_dynamic_shared.load(Relaxed)) {
-            return Err(code::INVALID_VALUE);
+            // A cooperative launch is first asked whether its grid fits the device.
+            return Err(match shape.cooperative {
+                true => code::COOPERATIVE_LAUNCH_TOO_LARGE,
+                false => code::INVALID_VALUE,
+            });
         }
         // A set size may leave dimensions open; those are 1.
         let required = function.required_cluster();

@@ -27,6 +27,20 @@ pub(crate) enum Interface {
     Second,
 }
 
+impl Interface {
+    /// Refuses an interface that a device does not have.
+    pub(crate) fn check(self, device: usize) -> Result {
+        let abilities = Abilities {
+            device,
+            interface: self,
+        };
+        abilities.need(
+            Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1,
+            None,
+        )
+    }
+}
+
 /// Operations that a stream executes in order.
 #[derive(Clone)]
 pub(crate) struct MemoryBatch {
@@ -226,10 +240,7 @@ impl Abilities {
     }
 
     fn word_size(&self, is_wide: bool) -> Result<WordSize> {
-        self.need(
-            Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1,
-            None,
-        )?;
+        self.interface.check(self.device)?;
         if !is_wide {
             return Ok(WordSize::Four);
         }

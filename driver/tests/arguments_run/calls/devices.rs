@@ -61,10 +61,10 @@ calls! { w:
     cuDeviceGetUuid(out(), 0) 0;
     cuDeviceGetUuid_v2(out(), 0) 0;
     cuDeviceComputeCapability(out(), out(), 0) 0;
-    cuDeviceGetProperties(out(), 0) 801;
+    cuDeviceGetProperties(out(), 0) 0;
     cuDeviceGetPCIBusId(out(), 13, 0) 0;
     cuDeviceGetByPCIBusId(out(), bus_address()) 0;
-    cuDeviceGetExecAffinitySupport(out(), CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0) 801;
+    cuDeviceGetExecAffinitySupport(out(), CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0) 0;
     cuDeviceCanAccessPeer(out(), 0, last_device(w)) 0;
     cuDeviceGetP2PAttribute(
         out(), CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, last_device(w)
@@ -91,7 +91,7 @@ calls! { w:
     cuCtxSetFlags(0) 0;
     cuCtxGetId(w.own.context, out()) 0;
     cuCtxGetApiVersion(w.own.context, out()) 0;
-    cuCtxGetExecAffinity(out(), CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT) 801;
+    cuCtxGetExecAffinity(out(), CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT) 0;
     cuCtxGetLimit(out(), CUlimit::CU_LIMIT_STACK_SIZE) 0;
     cuCtxSetLimit(CUlimit::CU_LIMIT_STACK_SIZE, 1024) 0;
     cuCtxGetCacheConfig(out()) 0;

@@ -6,13 +6,13 @@ use crate::table::calls;
 use crate::world::*;
 
 /// A graph of one call, of one node, which `before` tells.
-fn fresh() -> CUgraph {
+pub(super) fn fresh() -> CUgraph {
     let graph = graph();
     BEFORE.set(given(empty_node(graph)));
     graph
 }
 
-fn before() -> *const CUgraphNode {
+pub(super) fn before() -> *const CUgraphNode {
     BEFORE.get()
 }
 

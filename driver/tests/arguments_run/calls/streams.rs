@@ -1,5 +1,6 @@
 //! Streams: their life, attributes and memory operations, and their capture.
 
+use super::nodes::{before, fresh};
 use crate::common::*;
 use crate::table::calls;
 use crate::world::*;
@@ -89,7 +90,7 @@ calls! { w:
     cuStreamBatchMemOp_v2(w.own.stream, 1, memory_operations(&w.own), 0) 0;
     cuStreamBeginCapture(w.stream()) 0;
     cuStreamBeginCapture_v2(w.stream(), RELAXED) 0;
-    cuStreamBeginCaptureToGraph(w.stream(), w.small, given(w.small_node), null(), 1, RELAXED) 0;
+    cuStreamBeginCaptureToGraph(w.stream(), fresh(), before(), null(), 1, RELAXED) 0;
     cuStreamEndCapture(ended_capture(w), out()) 0;
     cuStreamIsCapturing(w.own.stream, out()) 0;
     cuStreamGetCaptureInfo(w.capturing(), out(), out()) 0;

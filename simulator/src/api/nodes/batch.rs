@@ -34,6 +34,9 @@ driver_calls! {
     }
 }
 
+/// How many operations a batch may have.
+pub(in crate::api) const MOST_OPERATIONS: c_uint = 255;
+
 /// The operations that parameters describe.
 ///
 /// # Safety
@@ -61,7 +64,7 @@ pub(in crate::api) unsafe fn given<'a>(
     array: *const CUstreamBatchMemOpParams,
     flags: c_uint,
 ) -> Result<&'a [CUstreamBatchMemOpParams]> {
-    if array.is_null() || flags != 0 || count > 255 {
+    if array.is_null() || flags != 0 || count > MOST_OPERATIONS {
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: the array is not null, so it has `count` entries by the caller's contract.

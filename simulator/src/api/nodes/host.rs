@@ -24,7 +24,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         event: CUevent,
     ) {
-        let operation = Operation::EventRecord(EVENTS.get(event)?);
+        let operation = Operation::EventRecord(EVENTS.get(not_null(event)?)?);
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -32,7 +32,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         event: CUevent,
     ) {
-        let operation = Operation::EventWait(EVENTS.get(event)?);
+        let operation = Operation::EventWait(EVENTS.get(not_null(event)?)?);
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -56,12 +56,12 @@ driver_calls! {
 
     Ready fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) {
         let node = NODES.get(hNode)?;
-        replace(&node, Operation::EventRecord(EVENTS.get(event)?))?;
+        replace(&node, Operation::EventRecord(EVENTS.get(not_null(event)?)?))?;
     }
 
     Ready fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) {
         let node = NODES.get(hNode)?;
-        replace(&node, Operation::EventWait(EVENTS.get(event)?))?;
+        replace(&node, Operation::EventWait(EVENTS.get(not_null(event)?)?))?;
     }
 
     Ready fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) {

@@ -2,6 +2,7 @@
 
 use super::add::{add, check_context, replace};
 use crate::api::entry::*;
+use crate::context::current_unchecked;
 use crate::graph::NODES;
 use crate::memory::{Fill, Transfer};
 use crate::streams::Operation;
@@ -33,6 +34,7 @@ driver_calls! {
     }
 
     Ready fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMCPY3D) {
+        check_present_context()?;
         let copy = Transfer::three_dimensional(parameters(nodeParams)?)?;
         replace(&*NODES.get(hNode)?, Operation::Copy(copy))?;
     }
@@ -52,8 +54,14 @@ driver_calls! {
     }
 
     Ready fn cuGraphMemsetNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMSET_NODE_PARAMS) {
+        check_present_context()?;
         replace(&*NODES.get(hNode)?, memset(parameters(nodeParams)?)?)?;
     }
+}
+
+/// The current context need not be there, but if it is, it is fit for use.
+fn check_present_context() -> Result {
+    current_unchecked().map_or(Ok(()), |context| context.check())
 }
 
 /// The fill that parameters describe.
