@@ -61,12 +61,9 @@ fn fill(
     };
     let waits = waits && fill.is_host_visible();
     let fill = fill.check()?;
-    attachment::refuse_device(
-        "a memset",
-        address as usize,
-        stream.context()?.device,
-        stream.identity(),
-    )?;
+    let device = stream.context()?.device;
+    attachment::refuse_device("a memset", address as usize, device, stream.identity())?;
+    fill.refuse_inaccessible(device)?;
     let done = graph::perform(&stream, Operation::Fill(fill))?;
     match done {
         Some(point) if waits => {

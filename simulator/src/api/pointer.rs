@@ -96,9 +96,11 @@ unsafe fn write_attribute(
     };
     let by_device = access(MemoryLocation::Device(device));
     let by_host = access(MemoryLocation::Host { node: None });
-    // Of virtual memory, all that is reserved.
+    let host_pool = known.and_then(|known| pool::of_host_memory(known.info.base));
+    // Of virtual memory, all that is reserved. As measured, that of a pool of the host has a size and no start.
     let range = known.map(|known| match mapped {
         Some(_) => reserved_around(address as usize).unwrap_or_default(),
+        None if host_pool.is_some() => (0, known.info.len),
         None => (known.info.base, known.info.len),
     });
     let is_managed = known.is_some_and(|known| known.kind == AllocationKind::Managed);
@@ -120,7 +122,12 @@ unsafe fn write_attribute(
                 Some(_) => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
             }),
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
-                if by_device == Access::None {
+                // As measured, of a pool of the host by its grants, which the access flags do not show.
+                let reached = match &host_pool {
+                    Some(pool) => pool.access_of(device),
+                    None => by_device,
+                };
+                if reached == Access::None {
                     data.cast::<CUdeviceptr>().write(0);
                     return Err(code::INVALID_VALUE);
                 }
@@ -144,8 +151,11 @@ unsafe fn write_attribute(
                 data.cast::<u32>().write(u32::from(is_managed))
             }
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
-                data.cast::<c_int>()
-                    .write(known.map_or(CU_DEVICE_INVALID, ordinal));
+                data.cast::<c_int>().write(match &host_pool {
+                    // As measured.
+                    Some(_) => 0,
+                    None => known.map_or(CU_DEVICE_INVALID, ordinal),
+                });
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
                 data.cast::<CUdeviceptr>()

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::location;
+
 /// What an allocation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationKind {
@@ -83,6 +85,12 @@ pub struct AllocationInfo {
 }
 
 impl AllocationInfo {
+    /// Whether it is memory of a pool of the host.
+    #[inline]
+    pub(super) fn is_of_host_pool(&self) -> bool {
+        self.device == Some(location::HOST)
+    }
+
     /// Whether `size` bytes from `address` lie inside.
     #[inline]
     pub fn holds(&self, address: usize, size: usize) -> bool {

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::discarded;
 use super::graph_memory::{self, NodeScope};
-use super::location;
 use super::pageable;
 use super::peers;
 use super::pointer::PointerInfo;
@@ -152,7 +151,7 @@ impl DeviceMemory for DeviceView<'_> {
         let may_be_host = self
             .memory
             .find(address)
-            .is_some_and(|info| info.device.is_none_or(|device| device == location::HOST));
+            .is_some_and(|info| info.device.is_none() || info.is_of_host_pool());
         let native = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
         may_be_host
             && device::profile(self.device).limit(native) == 0
@@ -181,9 +180,7 @@ pub(super) fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engin
         AllocationKind::Device => "device memory",
         AllocationKind::Managed => "managed memory",
         AllocationKind::Pinned(_) => "pinned host memory",
-        AllocationKind::Pool(_) if info.device == Some(location::HOST) => {
-            "stream-ordered host memory"
-        }
+        AllocationKind::Pool(_) if info.is_of_host_pool() => "stream-ordered host memory",
         AllocationKind::Pool(_) => "stream-ordered device memory",
         AllocationKind::Graph => "graph memory",
         AllocationKind::Global => "module variable",

@@ -4,11 +4,15 @@ use super::allocation::{AllocationKind, Use};
 use super::extent::{Extent, Layout, product};
 use super::guest::{self, FillValue};
 use super::pointer::PointerInfo;
+use super::pool;
 use super::refusal;
 use super::space::Memory;
 use super::transfer::WORD;
 use crate::check::stream_order::Class;
 use crate::error::{Result, code};
+
+/// What a report calls the memory that is filled.
+const DESTINATION: &str = "its destination";
 
 /// A fill with a repeated value of 1, 2 or 4 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +47,9 @@ impl Fill {
         let extent = Extent::new(row, self.height, 1)?;
         let layout = Layout::new(self.address, [0; 3], [self.pitch, 0], &extent)?;
         if !extent.is_empty() && !Memory::global().allows(self.address, layout.span(), Use::Write) {
-            let what = format!("a memset of {} bytes", extent.bytes());
             refusal::tell(
-                &what,
-                "its destination",
+                &described(&extent),
+                DESTINATION,
                 self.address,
                 layout.span(),
                 Use::Write,
@@ -79,7 +82,27 @@ impl Fill {
     }
 }
 
+fn described(extent: &Extent) -> String {
+    format!("a memset of {} bytes", extent.bytes())
+}
+
 impl CheckedFill {
+    /// Refuses, as measured, to fill memory of a pool of the host that the device may not access.
+    ///
+    /// # Errors
+    ///
+    /// Invalid value.
+    pub(crate) fn refuse_inaccessible(&self, device: usize) -> Result {
+        let address = self.asked.address;
+        match pool::of_host_memory(address) {
+            Some(pool) if !self.extent.is_empty() && !pool.is_accessible(device) => {
+                refusal::tell_of_no_access(&described(&self.extent), DESTINATION, address, device);
+                Err(code::INVALID_VALUE)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it may set a flag.
     pub(crate) fn is_of_word(&self) -> bool {
         self.bytes() <= WORD

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
-use super::location::{self, MemoryLocation};
+use super::location::MemoryLocation;
 use super::space::Memory;
 use super::virtual_memory::{Physical, mapped_at};
 
@@ -73,7 +73,7 @@ impl PointerInfo {
             matches!(memory.properties.location, MemoryLocation::Host { .. })
         };
         matches!(self.kind, AllocationKind::Pinned(_))
-            || self.info.device == Some(location::HOST)
+            || self.info.is_of_host_pool()
             || self.mapped.as_ref().is_some_and(on_host)
     }
 

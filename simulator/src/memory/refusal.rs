@@ -12,6 +12,22 @@ pub(super) fn tell(what: &str, end: &str, address: usize, bytes: usize, how: Use
     report::remark(&format!("{what} is refused: {end} {address:#x} {why}"));
 }
 
+/// Says that `what` is refused, because its `end` is memory of a pool of the host and was said to be a device's.
+pub(super) fn tell_of_host_memory(what: &str, end: &str, address: usize) {
+    report::remark(&format!(
+        "{what} is refused: {end} {address:#x} is memory of a pool of the host, which is not device memory: copy it by cuMemcpyAsync or \
+         cuMemcpy, or as CU_MEMORYTYPE_UNIFIED"
+    ));
+}
+
+/// Says that `what` is refused, because its `end` is memory of a pool of the host that the device may not access.
+pub(super) fn tell_of_no_access(what: &str, end: &str, address: usize, device: usize) {
+    report::remark(&format!(
+        "{what} is refused: {end} {address:#x} is memory of a pool of the host that device {device} may not access: cuMemPoolSetAccess \
+         grants it"
+    ));
+}
+
 /// Says that `call` frees no memory at `address`, which is not what it frees.
 pub(crate) fn tell_of_free(call: &str, address: usize, wanted: &str) {
     let memory = Memory::global();

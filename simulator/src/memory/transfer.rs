@@ -11,6 +11,7 @@ use super::extent::{Extent, Layout, product};
 use super::graph_memory::StreamIdentity;
 use super::guest::{self, Source};
 use super::hold::Hold;
+use super::pool;
 use super::refusal;
 use super::space::Memory;
 use crate::check::stream_order::Class;
@@ -492,20 +493,23 @@ impl End {
         if rows_overlap || slices_overlap {
             return Err(code::INVALID_VALUE);
         }
+        let what = || format!("a copy of {} bytes", extent.bytes());
+        let name = match how {
+            Use::Read => "its source",
+            Use::Write => "its destination",
+        };
+        let is_said_to_be_device = side.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE;
         if address != 0 && Memory::global().allows(address, layout.span(), how) {
+            // As measured, whoever has access: memory of a pool of the host is the host's.
+            if is_said_to_be_device && pool::of_host_memory(address).is_some() {
+                refusal::tell_of_host_memory(&what(), name, address);
+                return Err(code::INVALID_VALUE);
+            }
             return Ok(end);
         }
         // An address in the arena that is no live allocation cannot be the program's own memory.
-        let is_of_driver = side.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE
-            || address == 0
-            || Memory::global().contains(address);
-        if is_of_driver {
-            let what = format!("a copy of {} bytes", extent.bytes());
-            let name = match how {
-                Use::Read => "its source",
-                Use::Write => "its destination",
-            };
-            refusal::tell(&what, name, address, layout.span(), how);
+        if is_said_to_be_device || address == 0 || Memory::global().contains(address) {
+            refusal::tell(&what(), name, address, layout.span(), how);
             return Err(code::INVALID_VALUE);
         }
         end.memory = EndMemory::Pageable;

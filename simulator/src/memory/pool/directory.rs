@@ -9,7 +9,7 @@ use super::shared::SharedMemory;
 use super::{Pool, PoolKind};
 use crate::device;
 use crate::error::{Result, code};
-use crate::memory::allocation::AllocationKind;
+use crate::memory::allocation::{AllocationInfo, AllocationKind};
 use crate::memory::location::MemoryLocation;
 use crate::memory::space::Memory;
 use crate::registry::Registry;
@@ -119,6 +119,20 @@ pub(crate) fn of_allocation(pool: u64) -> Option<Arc<Pool>> {
             .cloned()
     };
     find(pool).or_else(destroyed)
+}
+
+/// The pool of the host that memory at an address is of; `None` of any other memory.
+pub(crate) fn of_host_memory(address: usize) -> Option<Arc<Pool>> {
+    let memory = Memory::global();
+    // First what costs no lock: little memory is of such a pool.
+    memory
+        .find(address)
+        .filter(AllocationInfo::is_of_host_pool)?;
+    let (_, detail) = memory.detail(address)?;
+    match detail.kind {
+        AllocationKind::Pool(pool) => of_allocation(pool),
+        _ => None,
+    }
 }
 
 /// Another process that has imported a stream-ordered allocation of this one and has not freed it, if there is one.

@@ -29,7 +29,7 @@ pub(crate) use self::attributes::is_int;
 pub(super) use self::directory::give_back;
 pub(crate) use self::directory::{
     POOLS, after_synchronisation, current_of, default_of, destroy, import, importer_of,
-    of_allocation, of_handle, set_current,
+    of_allocation, of_handle, of_host_memory, set_current,
 };
 pub(crate) use self::ledger::{OwnersSide, now};
 pub(super) use self::reservation::take_from_device;
