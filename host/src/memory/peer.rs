@@ -44,6 +44,7 @@ impl Stream {
                 "copy in a stream that is not captured, before or after a launch of the graph",
             )?;
         }
+        let is_of_host = from.raw_view().is_of_host_pool() || to.raw_view().is_of_host_pool();
         let mut work = ForeignWork::new(CALL);
         let source = work.reads(from_stream, from)?;
         let destination = work.writes(self, to)?;
@@ -57,17 +58,23 @@ impl Stream {
         work.in_order(&mut [], |guard| {
             let here = self.handle.stream_ref();
             from_stream.handle.hold_back(guard, here)?;
-            // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named; `in_order`
-            // keeps them until their last use, which is this one's end: each stream follows the other.
-            let copied = unsafe {
-                call!(cuMemcpyPeerAsync(
-                    destination.pointer().address(),
-                    self.gpu.context().raw(),
-                    source.pointer().address(),
-                    from_stream.gpu.context().raw(),
-                    bytes,
-                    self.handle.raw()
-                ))
+            let (target, origin) = (destination.pointer().address(), source.pointer().address());
+            let copied = match is_of_host {
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is; `in_order` keeps them
+                // until their last use, which is this one's end: each stream follows the other.
+                true => unsafe { call!(cuMemcpyAsync(target, origin, bytes, self.handle.raw())) },
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named; `in_order`
+                // keeps them until their last use, which is this one's end: each stream follows the other.
+                false => unsafe {
+                    call!(cuMemcpyPeerAsync(
+                        target,
+                        self.gpu.context().raw(),
+                        origin,
+                        from_stream.gpu.context().raw(),
+                        bytes,
+                        self.handle.raw()
+                    ))
+                },
             };
             self.handle
                 .hold_back(guard, from_stream.handle.stream_ref())?;
