@@ -126,6 +126,9 @@ fn nothing_happens_before_the_driver_is_initialised() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// With no place to write to it does nothing, and a real driver says so before it is initialised, too.
+const NOTHING_TO_DO: &str = "cuMemGetAddressRange_v2";
+
 /// Calls each function in a process of its own, of which the calling test is what runs: some of a real driver look at their arguments first,
 /// and refuse them or follow a null pointer. What they answer other than 3 is printed.
 fn none_succeeds(test: &str) {
@@ -140,7 +143,7 @@ fn none_succeeds(test: &str) {
             Some((_, answer)) if answer.starts_with("3\n") => {}
             Some((_, answer)) => {
                 eprintln!("{name} answers {}", answer.lines().next().unwrap_or(""));
-                if answer.starts_with("0\n") {
+                if answer.starts_with("0\n") && name != NOTHING_TO_DO {
                     succeed.push(name);
                 }
             }

@@ -2,6 +2,7 @@
 
 use warpsmith_driver::raw;
 
+use super::compiled_clusters;
 use super::description::Graph;
 use super::exec::{GraphExec, Whole, find_owners};
 use crate::driver_call;
@@ -13,8 +14,8 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, one of the graphs allocates memory, or their
-    /// conditions were made or given to nodes in another order; then instantiate `graph`.
+    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, one of the graphs allocates memory, their
+    /// conditions were made or given to nodes in another order, or their kernels were compiled for other clusters; then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
@@ -30,6 +31,7 @@ impl GraphExec {
         self.gpu.bind()?;
         graph.refuse_broken()?;
         (self.contents.conditions).check_update(&graph.contents.conditions)?;
+        compiled_clusters::check_update(&self.contents, self.is_changed, &graph.contents)?;
         let turn = graph.template.turn();
         let mut functions = graph.report_to(&turn, &mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();

@@ -12,6 +12,7 @@ mod capture;
 mod captured_child;
 mod captured_keep;
 mod child;
+mod compiled_clusters;
 mod condition_order;
 mod conditional;
 mod contents;

@@ -61,6 +61,10 @@ impl RecordedLaunch for GraphLaunch {
         self.options.has_priority()
     }
 
+    fn compiled_cluster(&self) -> Result<[u32; 3]> {
+        self.function.compiled_cluster()
+    }
+
     unsafe fn panic_log(&self, node: raw::CUgraphNode) -> Result<Option<u64>> {
         let mut parameters = raw::CUDA_KERNEL_NODE_PARAMS::default();
         // SAFETY: the driver writes to `parameters`, which outlives the call; the node is alive and a kernel's (the caller).

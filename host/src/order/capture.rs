@@ -54,6 +54,9 @@ pub(crate) trait RecordedLaunch: Send + Sync {
     /// Whether it was given a priority of its own.
     fn has_priority(&self) -> bool;
 
+    /// The clusters that its kernel was compiled for, in blocks; zeros for none.
+    fn compiled_cluster(&self) -> Result<[u32; 3]>;
+
     /// The address of the log that a node has; `None` if it launches another kernel.
     ///
     /// # Safety
