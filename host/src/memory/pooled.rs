@@ -33,7 +33,7 @@ impl Allocation {
                 let share = pool.clone();
                 let kind = match pool.is_of_host() {
                     false => MemoryKind::OwnPool { _pool: share },
-                    true => MemoryKind::HostPool { _pool: Some(share) },
+                    true => MemoryKind::HostPool { _pool: share },
                 };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
@@ -144,7 +144,12 @@ impl Allocation {
     /// # Errors
     ///
     /// The context is lost; then nobody frees the memory.
-    pub(super) fn imported(stream: &Stream, base: u64, bytes: usize) -> Result<Arc<Allocation>> {
+    pub(super) fn imported(
+        stream: &Stream,
+        pool: &Arc<PoolHandle>,
+        base: u64,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>> {
         let mut of = 0_u32;
         // SAFETY: for this attribute the driver writes one `u32` to `of`, which outlives the call; the address is an allocation's.
         unsafe {
@@ -154,10 +159,11 @@ impl Allocation {
                 base
             ))
         }?;
-        if of != raw::CUmemorytype::CU_MEMORYTYPE_HOST.0 {
-            return Ok(Allocation::pooled(stream, base, bytes));
-        }
-        let kind = MemoryKind::HostPool { _pool: None };
+        let share = pool.clone();
+        let kind = match of == raw::CUmemorytype::CU_MEMORYTYPE_HOST.0 {
+            false => MemoryKind::OwnPool { _pool: share },
+            true => MemoryKind::HostPool { _pool: share },
+        };
         Ok(Allocation::pooled_anew(stream, base, bytes, kind))
     }
 

@@ -27,10 +27,10 @@ use crate::trace::work::Work;
 pub(crate) enum MemoryKind {
     /// From a pool, allocated in the stream that has this lane: freed in stream order.
     Pool(Arc<PoolLane>),
-    /// From a pool that the program made, which it has a share of until its free is enqueued: freed in stream order.
+    /// From a pool that the program made or imported, which it has a share of until its free is enqueued: freed in stream order.
     OwnPool { _pool: Arc<PoolHandle> },
-    /// From a pool of the host's memory, which it has a share of if this process made it: freed in stream order.
-    HostPool { _pool: Option<Arc<PoolHandle>> },
+    /// From a pool of the host's memory, which it has a share of until its free is enqueued: freed in stream order.
+    HostPool { _pool: Arc<PoolHandle> },
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.

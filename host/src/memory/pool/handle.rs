@@ -20,6 +20,8 @@ pub(super) enum Owner {
     Program,
     /// Who has its handle last; the memory is the host's.
     ProgramOnHost,
+    /// Who has its handle last; it is another process's, from which it was imported.
+    Imported,
     /// Nobody: every device has one.
     Device,
 }
@@ -168,7 +170,8 @@ pub(super) unsafe fn set_access(
 }
 
 /// A pool that its owner has dropped, until all of its memory has been freed, and all work that was enqueued by then is done. The manual lets a
-/// pool be destroyed before, but 580.159.04 crashes in one of the next calls if frees of its memory are still to come.
+/// pool be destroyed before, but 580.159.04 crashes in one of the next calls if frees of its memory are still to come, and of
+/// an imported pool refuses it.
 pub(crate) struct EndedPool(pub(crate) Arc<PoolHandle>);
 
 impl Reclaim for EndedPool {
@@ -181,7 +184,9 @@ impl Reclaim for EndedPool {
     /// ([`Gpu::use_pool`](crate::Gpu::use_pool)) has no share of it, so the driver is asked, too.
     fn is_in_use(&self) -> bool {
         // An error means that the context is lost.
-        Arc::strong_count(&self.0) > 1 || self.0.used().is_ok_and(|bytes| bytes > 0)
+        // What an imported pool counts is its owner's.
+        Arc::strong_count(&self.0) > 1
+            || (self.0.owner != Owner::Imported && self.0.used().is_ok_and(|bytes| bytes > 0))
     }
 
     fn free(self: Box<Self>, _: &Context) -> Result<()> {

@@ -7,9 +7,8 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::MemoryPool;
-use super::handle::{access_of, set_access};
+use super::handle::{EndedPool, Owner, PoolHandle, access_of, set_access};
 use crate::driver_call::call;
-use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -66,7 +65,7 @@ impl PoolPointer {
 // covers: POOL-31, POOL-33, POOL-36
 pub struct ImportedPool {
     gpu: Arc<OpenDevice>,
-    raw: Handle<raw::CUmemoryPool>,
+    handle: Arc<PoolHandle>,
 }
 
 impl Gpu {
@@ -99,7 +98,7 @@ impl Gpu {
         })?;
         let pool = ImportedPool {
             gpu: self.inner.clone(),
-            raw: Handle::new(raw),
+            handle: PoolHandle::new(self.inner.context(), raw, Owner::Imported),
         };
         pool.reach()?;
         Ok(pool)
@@ -173,14 +172,14 @@ impl ImportedPool {
         type Access = raw::CUmemAccess_flags;
         let device = self.gpu.context().device;
         // SAFETY: `self` owns the pool.
-        let told = unsafe { access_of(self.raw.raw(), device) };
+        let told = unsafe { access_of(self.handle.raw(), device) };
         // A driver that does not tell has given the access that it gives.
         if told.map_or(true, |has| has != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE) {
             return Ok(());
         }
         let wish = Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         // SAFETY: `self` owns the pool.
-        unsafe { set_access(self.raw.raw(), device, wish) }.map_err(|error| {
+        unsafe { set_access(self.handle.raw(), device, wish) }.map_err(|error| {
             error.while_doing(|| "a memory pool of a device that this one does not reach".into())
         })
     }
@@ -223,9 +222,15 @@ impl ImportedPool {
         self.gpu.bind()?;
         let mut base = 0;
         // SAFETY: the driver writes one address to `base` and reads the data, which outlive the call; `self` owns the pool.
-        unsafe { call!(cuMemPoolImportPointer(&mut base, self.raw.raw(), &mut data)) }
-            .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
-        let allocation = Allocation::imported(stream, base, bytes)?;
+        unsafe {
+            call!(cuMemPoolImportPointer(
+                &mut base,
+                self.handle.raw(),
+                &mut data
+            ))
+        }
+        .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
+        let allocation = Allocation::imported(stream, &self.handle, base, bytes)?;
         // From here on the allocation gives the memory back.
         let mut most = 0;
         // SAFETY: the driver writes one number to `most`, which outlives the call; nothing asks for the base.
@@ -250,16 +255,14 @@ impl ImportedPool {
 
 impl Drop for ImportedPool {
     fn drop(&mut self) {
-        let raw = self.raw;
-        self.gpu.call_driver_later(move |gpu| {
-            // SAFETY: this object owned the pool and is gone; buffers of it stay good until they are freed.
-            gpu.report_drop(unsafe { call!(cuMemPoolDestroy(raw.raw())) });
-        });
+        let ended = EndedPool(self.handle.clone());
+        self.gpu
+            .call_driver_later(|gpu| gpu.retire_from_all(Box::new(ended)));
     }
 }
 
 impl std::fmt::Debug for ImportedPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ImportedPool({:?})", self.raw.raw())
+        write!(f, "ImportedPool({:?})", self.handle.raw())
     }
 }

@@ -314,6 +314,11 @@ impl Pool {
         self.trim(0);
     }
 
+    /// Whether it was imported, and so was memory of it that is not freed.
+    fn has_imported_memory(&self) -> bool {
+        self.own_state().is_none() && self.is_in_use()
+    }
+
     /// Whether it has memory of its device, or shows such that another process has.
     fn is_in_use(&self) -> bool {
         match self.own_state() {
