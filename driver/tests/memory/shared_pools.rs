@@ -401,3 +401,36 @@ fn an_importer_starts_with_the_resident_devices_access() {
         run_in_child(&calling_test(), &variables);
     }
 }
+
+/// An imported pool is not destroyed as long as what was imported from it is not freed, the owner's whether or not.
+// covers: POOL-33
+#[test]
+fn an_imported_pool_stays_as_long_as_its_memory() {
+    let _turn = turn();
+    gpu();
+    let stream = stream();
+    let pool = shareable_pool();
+    let memory: CUdeviceptr = get!(cuMemAllocFromPoolAsync(4096, pool, stream));
+    ok!(cuStreamSynchronize(stream));
+    let mut number: c_int = -1;
+    ok!(cuMemPoolExportToShareableHandle(
+        (&raw mut number).cast(),
+        pool,
+        DESCRIPTOR,
+        0
+    ));
+    // SAFETY: the driver has made the descriptor for its caller.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    let place = descriptor.as_raw_fd() as usize as *mut c_void;
+    let imported: CUmemoryPool = get!(cuMemPoolImportFromShareableHandle(place, DESCRIPTOR, 0));
+    let mut data: CUmemPoolPtrExportData = get!(cuMemPoolExportPointer(memory));
+    let same: CUdeviceptr = get!(cuMemPoolImportPointer(imported, &mut data));
+    fails!(1, cuMemPoolDestroy(imported));
+    ok!(cuMemFreeAsync(same, stream));
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuMemPoolDestroy(imported));
+    ok!(cuMemPoolDestroy(pool));
+    ok!(cuMemFreeAsync(memory, stream));
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuStreamDestroy_v2(stream));
+}
