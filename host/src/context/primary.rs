@@ -134,6 +134,13 @@ impl Context {
     }
 
     /// The streams of this crate's own that there are.
+    pub(crate) fn own_stream_refs(&self) -> impl Iterator<Item = StreamRef<'_>> {
+        // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
+        let borrow = |stream: Handle<raw::CUstream>| unsafe { StreamRef::new(stream.raw()) };
+        self.own_streams().map(borrow)
+    }
+
+    /// The driver's handles of the streams of this crate's own that there are.
     fn own_streams(&self) -> impl Iterator<Item = Handle<raw::CUstream>> {
         [
             Some(self.service_stream),

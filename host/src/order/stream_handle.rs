@@ -385,6 +385,15 @@ impl StreamHandle {
         if self.past_is_done(guard)? {
             return Ok(None);
         }
+        self.record_end(guard, reach).map(Some)
+    }
+
+    /// As [`record_position`](Self::record_position), whether or not that is done.
+    pub(crate) fn record_end(
+        &self,
+        guard: &OrderGuard<'_>,
+        reach: Reach,
+    ) -> Result<Arc<RecordedEvent>> {
         let stream = if self.is_captured() {
             // Recording here would become part of the graph.
             let follower = self.context.follower_stream()?;
@@ -393,7 +402,7 @@ impl StreamHandle {
         } else {
             self.stream_ref()
         };
-        RecordedEvent::record(&self.context, stream, reach).map(Some)
+        RecordedEvent::record(&self.context, stream, reach)
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) enum FreeCost {
     None,
     /// The driver waits until the whole device is idle.
     WaitsForIdleDevice,
-    /// A driver does not bear it while the device is at work.
+    /// A driver bears it only while the device is idle, and after events of all streams were waited for: stream-ordered frees, which are over only then
+    /// to it, though all queries say that they are.
     OnIdleDevice,
 }
 
@@ -60,6 +61,8 @@ struct Waiting {
     events: Vec<Arc<RecordedEvent>>,
     /// It was in use when that was last asked for ([`Reclaim::is_in_use`]).
     was_in_use: bool,
+    /// The events are of all streams, recorded when it was not in use any more.
+    is_behind_all: bool,
 }
 
 /// More bytes than this are not kept waiting for an idle device: then the host has to.
@@ -83,6 +86,7 @@ impl Reclaimer {
             what,
             events,
             was_in_use: false,
+            is_behind_all: false,
         });
     }
 
@@ -104,6 +108,7 @@ impl Reclaimer {
             what,
             events,
             was_in_use,
+            is_behind_all: false,
         });
     }
 
@@ -199,6 +204,21 @@ fn events_of_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<Recorde
     events
 }
 
+/// As [`events_of_all`], in idle streams, too.
+fn events_behind_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<RecordedEvent>> {
+    let guard = order.lock();
+    let streams = order.streams();
+    let of_streams = streams
+        .iter()
+        .map(|stream| stream.record_end(&guard, Reach::default()));
+    let record = |stream| RecordedEvent::record(context, stream, Reach::default());
+    let own = context.own_stream_refs().map(record);
+    let events = of_streams
+        .chain(own)
+        .filter_map(|event| event.map_err(|error| context.report_drop(Err(error))).ok());
+    events.collect()
+}
+
 /// Whether the device has nothing to do, not even what this crate's streams are held back from by work of another device.
 ///
 /// # Errors
@@ -226,7 +246,19 @@ impl Waiting {
         if self.was_in_use {
             return Some(self);
         }
-        if was_in_use {
+        if self.what.free_cost() == FreeCost::OnIdleDevice {
+            if !self.is_behind_all {
+                self.events = events_behind_all(context, order);
+                self.is_behind_all = true;
+            }
+            if !self.is_done() {
+                return Some(self);
+            }
+            // They are done: this only tells the driver.
+            for event in &self.events {
+                context.report_drop(event.wait());
+            }
+        } else if was_in_use {
             self.events = events_of_all(context, order);
             if !self.events.is_empty() {
                 return Some(self);
