@@ -1,14 +1,11 @@
 //! What the simulator answers to a wrong argument, and a real driver where `real` names no other answer.
 
+use crate::codes::{
+    CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_HANDLE, INVALID_VALUE,
+    NOT_SUPPORTED,
+};
 use crate::table::Call;
 use crate::wrong::Kind;
-
-const INVALID_VALUE: u32 = 1;
-const INVALID_DEVICE: u32 = 101;
-const INVALID_CONTEXT: u32 = 201;
-const INVALID_HANDLE: u32 = 400;
-const CONTEXT_IS_DESTROYED: u32 = 709;
-const NOT_SUPPORTED: u32 = 801;
 
 /// Where the answer is another than the one that follows from the type: function, parameter (`*` for each), what is wrong, answer. A
 /// function's name that ends with `*` stands for all that begin so.

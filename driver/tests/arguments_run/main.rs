@@ -11,6 +11,7 @@ mod common;
 mod answers;
 mod calls;
 mod children;
+mod codes;
 mod health;
 mod particular;
 mod real;

@@ -2,12 +2,9 @@
 //!
 //! The simulator refuses what it can tell to be a mistake, also where a driver takes it: no context, an ended one, or nowhere to write to.
 
-const SUCCESS: u32 = 0;
-const INVALID_VALUE: u32 = 1;
-const INVALID_CONTEXT: u32 = 201;
-const INVALID_HANDLE: u32 = 400;
-const NOT_FOUND: u32 = 500;
-const NOT_SUPPORTED: u32 = 801;
+use crate::codes::{
+    INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, SUCCESS,
+};
 
 /// The driver's own answers, by rows. A name that ends with `*` stands for all that begin so.
 const ANSWERS: &[(&str, u32)] = &[

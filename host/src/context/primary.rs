@@ -157,14 +157,11 @@ impl Context {
     /// An earlier fault on the device.
     pub(crate) fn busy_own_streams(&self) -> Result<SmallVec<[StreamRef<'_>; 2]>> {
         let mut busy = SmallVec::new();
-        for stream in self.own_streams() {
-            // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
+        for stream in self.own_stream_refs() {
+            // SAFETY: `StreamRef` says that the stream is alive.
             match unsafe { call!(cuStreamQuery(stream.raw())) } {
                 Ok(()) => {}
-                Err(error) if error.code() == Some(Code::NOT_READY) => {
-                    // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
-                    busy.push(unsafe { StreamRef::new(stream.raw()) });
-                }
+                Err(error) if error.code() == Some(Code::NOT_READY) => busy.push(stream),
                 Err(error) => return Err(error),
             }
         }

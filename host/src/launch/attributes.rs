@@ -6,6 +6,9 @@ use warpsmith_driver::raw;
 
 use super::grid::Grid;
 
+/// The driver's function that launches.
+pub(crate) const CALL: &str = "cuLaunchKernelEx";
+
 /// The launch's attributes in the driver's form.
 // covers: MODEL-07, MODEL-25
 pub(crate) struct LaunchAttributes<const MOST: usize = GRID_ATTRIBUTES> {

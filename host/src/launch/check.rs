@@ -2,15 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use super::attributes::CALL;
 use super::function::Function;
 use super::grid::{Dim3, Grid};
 use super::kernel_launch::KernelLaunch;
 use super::packer::Packer;
 use crate::driver_call;
 use crate::error::{Code, Error, LimitError, Result};
-
-/// The driver's function that launches.
-pub(crate) const CALL: &str = "cuLaunchKernelEx";
 
 const GRID_EXTENTS: [&str; 3] = [
     "the grid's extent in x",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 use super::arguments::{Arguments, packed};
-use super::attributes::LaunchAttributes;
-use super::check::{CALL, check, condition_elsewhere, graph_outside_of_graphs, launch_failed};
+use super::attributes::{CALL, LaunchAttributes};
+use super::check::{check, condition_elsewhere, graph_outside_of_graphs, launch_failed};
 use super::function::Function;
 use super::graph_launch::GraphLaunch;
 use super::grid::Grid;

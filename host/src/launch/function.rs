@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use warpsmith_driver::raw::{self, CUfunction_attribute};
 
+use super::attributes::{GRID_ATTRIBUTES, LaunchAttributes};
 use super::grid::Grid;
-use super::options::LaunchOptions;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
@@ -333,7 +333,8 @@ impl Function {
         }
         let gpu = &self.module.gpu;
         gpu.bind()?;
-        let mut attributes = LaunchOptions::new().attributes(grid, false, gpu)?;
+        let mut attributes: LaunchAttributes<GRID_ATTRIBUTES> = LaunchAttributes::none();
+        attributes.add_grid(grid);
         let attributes = attributes.as_mut_slice();
         let config = raw::CUlaunchConfig {
             attrs: attributes.as_mut_ptr(),

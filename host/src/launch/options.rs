@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw::{self, CUlaunchAttributeID as Id};
 
-use super::attributes::{GRID_ATTRIBUTES, LaunchAttributes};
-use super::check::CALL;
+use super::attributes::{CALL, GRID_ATTRIBUTES, LaunchAttributes};
 use super::grid::{Dim3, Grid};
 use crate::error::{Code, Error, LimitError, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};

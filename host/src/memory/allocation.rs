@@ -247,7 +247,13 @@ impl Allocation {
     /// Whether it is of a pool on the host.
     #[inline]
     pub(super) fn is_of_host_pool(&self) -> bool {
-        matches!(self.kind, MemoryKind::HostPool { .. })
+        matches!(
+            self.kind,
+            MemoryKind::OwnPool {
+                is_of_host: true,
+                ..
+            }
+        )
     }
 
     /// Whether other processes may open it.
@@ -374,7 +380,6 @@ impl OrderedMemory for Allocation {
         let scope = match self.kind {
             MemoryKind::Pool(_)
             | MemoryKind::OwnPool { .. }
-            | MemoryKind::HostPool { .. }
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable

@@ -30,10 +30,9 @@ impl Allocation {
         match pool.filter(|pool| pool.is_of_program()) {
             None => Ok(Allocation::pooled(stream, base, bytes)),
             Some(pool) => {
-                let share = pool.clone();
-                let kind = match pool.is_of_host() {
-                    false => MemoryKind::OwnPool { _pool: share },
-                    true => MemoryKind::HostPool { _pool: share },
+                let kind = MemoryKind::OwnPool {
+                    _pool: pool.clone(),
+                    is_of_host: pool.is_of_host(),
                 };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
@@ -159,10 +158,9 @@ impl Allocation {
                 base
             ))
         }?;
-        let share = pool.clone();
-        let kind = match of == raw::CUmemorytype::CU_MEMORYTYPE_HOST.0 {
-            false => MemoryKind::OwnPool { _pool: share },
-            true => MemoryKind::HostPool { _pool: share },
+        let kind = MemoryKind::OwnPool {
+            _pool: pool.clone(),
+            is_of_host: of == raw::CUmemorytype::CU_MEMORYTYPE_HOST.0,
         };
         Ok(Allocation::pooled_anew(stream, base, bytes, kind))
     }

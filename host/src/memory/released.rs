@@ -28,9 +28,11 @@ pub(crate) enum MemoryKind {
     /// From a pool, allocated in the stream that has this lane: freed in stream order.
     Pool(Arc<PoolLane>),
     /// From a pool that the program made or imported, which it has a share of until its free is enqueued: freed in stream order.
-    OwnPool { _pool: Arc<PoolHandle> },
-    /// From a pool of the host's memory, which it has a share of until its free is enqueued: freed in stream order.
-    HostPool { _pool: Arc<PoolHandle> },
+    OwnPool {
+        _pool: Arc<PoolHandle>,
+        /// The memory is the host's.
+        is_of_host: bool,
+    },
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.
@@ -84,7 +86,7 @@ impl ReleasedMemory {
             gpu.retire(Box::new(UnusedTextures(textures.clone())), &self.positions);
         }
         match &self.kind {
-            MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } | MemoryKind::HostPool { .. } => {
+            MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } => {
                 gpu.report_drop(self.free_in_stream_order(gpu));
             }
             MemoryKind::Virtual(range) => {

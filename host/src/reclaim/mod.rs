@@ -27,8 +27,8 @@ pub(crate) trait Reclaim: Any + Send {
     /// What freeing it does to the rest of the device.
     fn free_cost(&self) -> FreeCost;
 
-    /// Whether there is a use of it that comes to an end with no event that it waits for. When that has ended, it waits once more, for all that
-    /// was enqueued by then.
+    /// Whether there is a use of it that comes to an end with no event that it waits for. Of what is freed [on an idle device](FreeCost::OnIdleDevice):
+    /// when that has ended, it waits once more, for all that was enqueued by then.
     fn is_in_use(&self) -> bool {
         false
     }
@@ -59,8 +59,6 @@ pub(crate) struct Reclaimer {
 struct Waiting {
     what: Box<dyn Reclaim>,
     events: Vec<Arc<RecordedEvent>>,
-    /// It was in use when that was last asked for ([`Reclaim::is_in_use`]).
-    was_in_use: bool,
     /// The events are of all streams, recorded when it was not in use any more.
     is_behind_all: bool,
 }
@@ -85,7 +83,6 @@ impl Reclaimer {
         lock(&self.waiting).push(Waiting {
             what,
             events,
-            was_in_use: false,
             is_behind_all: false,
         });
     }
@@ -101,13 +98,10 @@ impl Reclaimer {
             std::mem::forget(what);
             return context.report_drop(Err(error));
         }
-        // Before the events: what has ended by then was enqueued before them.
-        let was_in_use = what.is_in_use();
         let events = events_of_all(context, order);
         lock(&self.waiting).push(Waiting {
             what,
             events,
-            was_in_use,
             is_behind_all: false,
         });
     }
@@ -242,8 +236,8 @@ impl Waiting {
         context: &Arc<Context>,
         order: &DeviceOrder,
     ) -> Option<Waiting> {
-        let was_in_use = std::mem::replace(&mut self.was_in_use, self.what.is_in_use());
-        if self.was_in_use {
+        if self.what.is_in_use() {
+            self.is_behind_all = false;
             return Some(self);
         }
         if self.what.free_cost() == FreeCost::OnIdleDevice {
@@ -257,11 +251,6 @@ impl Waiting {
             // They are done: this only tells the driver.
             for event in &self.events {
                 context.report_drop(event.wait());
-            }
-        } else if was_in_use {
-            self.events = events_of_all(context, order);
-            if !self.events.is_empty() {
-                return Some(self);
             }
         }
         self.free(context);

@@ -45,7 +45,7 @@ impl PeerAccess {
                 (Some(ReachedMemory::Plain), MemoryKind::Exportable) => true,
                 (
                     Some(ReachedMemory::Pool(pool)),
-                    MemoryKind::Pool(_) | MemoryKind::OwnPool { .. } | MemoryKind::HostPool { .. },
+                    MemoryKind::Pool(_) | MemoryKind::OwnPool { .. },
                 ) => pool.has(allocation.base())?,
                 (Some(ReachedMemory::Mapped(range)), MemoryKind::Virtual(own)) => {
                     Arc::ptr_eq(range, own)

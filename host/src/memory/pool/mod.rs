@@ -257,7 +257,7 @@ impl MemoryPool {
     }
 
     fn is_of_host(&self) -> bool {
-        self.location != Location::Device
+        self.handle.is_of_host()
     }
 
     /// The driver's handle (`CUmemoryPool`), for calls of libraries that take one. It is valid as long as the object, or, for the
