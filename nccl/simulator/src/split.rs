@@ -44,7 +44,10 @@ pub(crate) fn split(
     let parts: Vec<Part> = (0..world.ranks)
         .filter_map(|rank| world.part_of(rank, number))
         .collect();
-    seat(world.rank, &parts)
+    let seat = seat(world.rank, &parts)?;
+    // A rank that was stopped after it said its part, this one too, takes no part in what comes of the split.
+    world.look_now(stopped, &|_| true)?;
+    Ok(seat)
 }
 
 fn seat(own: usize, parts: &[Part]) -> Result<Option<Seat>> {

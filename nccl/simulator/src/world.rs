@@ -261,9 +261,7 @@ impl World {
         stopped: &dyn Fn() -> bool,
         awaited: &dyn Fn(usize) -> bool,
     ) -> Result<()> {
-        if stopped() {
-            return Err(Failure::remote("the communicator was aborted"));
-        }
+        refuse_if(stopped)?;
         {
             let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
             if looked.elapsed() < LOOK {
@@ -271,6 +269,16 @@ impl World {
             }
             *looked = Instant::now();
         }
+        self.look_after(awaited)
+    }
+
+    /// As [`look`](Self::look), however short the time since the last look.
+    pub(crate) fn look_now(
+        &self,
+        stopped: &dyn Fn() -> bool,
+        awaited: &dyn Fn(usize) -> bool,
+    ) -> Result<()> {
+        refuse_if(stopped)?;
         self.look_after(awaited)
     }
 
@@ -460,6 +468,13 @@ pub(crate) fn key_of(bytes: &[u8; KEY]) -> String {
 /// A key that no other communicator has.
 pub(crate) fn new_key() -> Result<String> {
     random().map(|bytes| key_of(&bytes))
+}
+
+fn refuse_if(stopped: &dyn Fn() -> bool) -> Result<()> {
+    match stopped() {
+        true => Err(Failure::remote("the communicator was aborted")),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
