@@ -121,6 +121,15 @@ impl Grown {
         rest
     }
 
+    /// By how much each measure has grown here and there.
+    pub fn least(&self, other: &Grown) -> Grown {
+        let mut least = *self;
+        for (more, theirs) in least.0.iter_mut().zip(other.0) {
+            *more = (*more).min(theirs);
+        }
+        least
+    }
+
     /// What has grown by more than the tolerance, in words.
     pub fn lines(&self) -> Vec<String> {
         let grown = MEASURES.iter().zip(self.0);
