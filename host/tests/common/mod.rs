@@ -114,6 +114,17 @@ impl Gate {
         self.store(1);
     }
 
+    /// Whether work of a stream that the closed gate holds up has not been done. A gate that its own limit has opened, since the driver had
+    /// a call of another thread wait for it and this one's for that call, holds up nothing any more, and shows nothing.
+    pub fn holds(&self, stream: &Stream) -> bool {
+        const ENDED_BY_ITSELF: u32 = 2;
+        let idle = stream.is_idle().expect("the stream works");
+        // SAFETY: the device writes it by a volatile store, and the host by atomic ones.
+        let ended =
+            unsafe { AtomicU32::from_ptr(self.word) }.load(Ordering::SeqCst) == ENDED_BY_ITSELF;
+        !idle || ended
+    }
+
     fn store(&self, value: u32) {
         // SAFETY: the device reads it by volatile loads.
         unsafe { AtomicU32::from_ptr(self.word) }.store(value, Ordering::SeqCst);

@@ -131,7 +131,7 @@ fn work_in_an_adopted_stream_is_in_order_with_both_sides() {
     unsafe { work.enqueue(fill) }.unwrap();
     launch_add(&adopted, &add, &mut words, 1);
     launch_add(&own, &add, &mut words, 1);
-    assert!(!own.is_idle().unwrap() && !adopted.is_idle().unwrap());
+    assert!(gate.holds(&own) && gate.holds(&adopted));
     gate.open();
     let words = own.download(&words).unwrap();
     assert_eq!((words[0], words[LEN / 2 - 1]), (42, 42));

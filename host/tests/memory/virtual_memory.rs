@@ -130,7 +130,7 @@ fn it_grows_while_it_is_used() -> Result<()> {
     // The other stream comes after the kernel that is held up, for the part that both use.
     // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { other.launch_untyped(&add, Grid::cover(2 * PIECE, 128), (&mut buffer, 2)) }?;
-    assert!(!held.is_idle()?);
+    assert!(gate.holds(&held));
     gate.open();
     let values = other.download(&buffer)?;
     assert!(values[..PIECE].iter().all(|&value| value == 3));
@@ -154,7 +154,7 @@ fn dropping_waits_for_nobody_and_loses_nothing() -> Result<()> {
         // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { stream.launch_untyped(&add, Grid::cover(1000, 128), (&mut buffer, 1)) }?;
         drop(buffer);
-        assert!(!stream.is_idle()?);
+        assert!(gate.holds(&stream));
         gate.open();
         stream.synchronize()?;
     }
