@@ -29,7 +29,7 @@ const CLUSTER_EXTENTS: [&str; 3] = [
 const TOO_MANY_THREADS: &str = "use more blocks of fewer threads";
 
 /// Everything that can be said about a launch without asking the driver.
-#[inline]
+#[inline(always)]
 pub(crate) fn check(launch: &KernelLaunch<'_>, packer: &Packer<'_>) -> Result<()> {
     let KernelLaunch {
         function,

@@ -15,20 +15,22 @@ use crate::module::origin::LaunchParameters;
 use crate::module::variables::ModuleVariables;
 
 /// An entry of a module.
+/// What each launch reads of it stands first, in one line of the cache.
+#[repr(C, align(64))]
 pub(crate) struct Function {
     pub(crate) module: Arc<ModuleInner>,
     raw: Handle<raw::CUfunction>,
-    pub(crate) name: String,
-    pub(crate) limits: LaunchLimits,
-    pub(crate) static_shared: u32,
-    /// Bytes of dynamic shared memory that a launch may ask for without raising the function's attribute.
-    pub(crate) dynamic_shared: AtomicU32,
     /// The module's variables, if the kernel may use some.
     pub(crate) variables: Option<Arc<ModuleVariables>>,
+    pub(crate) limits: LaunchLimits,
+    /// Bytes of dynamic shared memory that a launch may ask for without raising the function's attribute.
+    pub(crate) dynamic_shared: AtomicU32,
     /// Whether it has the parameters of the launch.
     pub(crate) launch_parameters: LaunchParameters,
     /// The number by which it is known where panics are told.
     pub(crate) number: u32,
+    pub(crate) static_shared: u32,
+    pub(crate) name: String,
     /// As soon as somebody has asked for it.
     compiled_cluster: OnceLock<[u32; 3]>,
 }

@@ -25,14 +25,16 @@ use crate::sync::lock;
 /// The address of what describes memory of a pool that was freed.
 pub(super) const NO_MEMORY: u64 = 0;
 
+/// What a launch, an allocation and a free read of it stands first, in one line of the cache.
+#[repr(C, align(64))]
 pub(crate) struct Allocation {
     pub(crate) gpu: Arc<OpenDevice>,
     /// The address on the device; for pinned memory that is not mapped, on the host. It and the size change only while nobody shares `self`:
     /// see [`freed_block`](super::freed_block).
     pub(super) base: AtomicU64,
     pub(super) bytes: AtomicUsize,
-    pub(super) kind: MemoryKind,
     pub(super) history: UseHistory,
+    pub(super) kind: MemoryKind,
     /// Changed under the device's order lock only.
     attachment: Mutex<Attachment>,
     /// What reads it as texels; an array's block has its own.

@@ -57,6 +57,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Uninitialised, from a pool of the stream's device or from its current one.
+    #[inline(always)]
     pub(super) fn raw_from(
         stream: &Stream,
         pool: Option<&Arc<PoolHandle>>,

@@ -20,7 +20,7 @@ impl Allocation {
     /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
     /// From a pool of the stream's device, or from its current one.
     // covers: POOL-02, POOL-09, POOL-12
-    #[inline]
+    #[inline(always)]
     pub(crate) fn in_stream(
         stream: &Stream,
         pool: Option<&Arc<PoolHandle>>,
@@ -72,7 +72,7 @@ impl Allocation {
     }
 
     /// Enqueues an allocation; where it will be.
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         stream: &Stream,
         pool: Option<Handle<raw::CUmemoryPool>>,

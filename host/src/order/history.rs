@@ -66,6 +66,7 @@ pub(crate) trait OrderedMemory: Send + Sync {
 
 /// Who has used a piece of memory, where.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct UseHistory {
     /// The number of the only stream with uses so far, or `NOBODY`.
     owner: AtomicU64,

@@ -22,10 +22,11 @@ use crate::panics::timeline::{Reach, Timeline};
 use crate::sync::lock;
 
 /// The driver's stream, with the events by which other streams follow it.
+/// What each launch reads of it stands first, in one line of the cache.
+#[repr(C, align(64))]
 pub(crate) struct StreamHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUstream>,
-    owned: ManuallyDrop<Owned>,
     /// Never used twice in a process.
     number: u64,
     /// `number`, or [`CAPTURED`], which is no memory's owner, so that everything takes the slow path.
@@ -36,12 +37,13 @@ pub(crate) struct StreamHandle {
     timeline: Arc<Timeline>,
     /// Where its kernels tell of panics.
     panics: Arc<PanicSource>,
+    /// How memory of pools is freed here, and what of it is kept.
+    lane: Arc<PoolLane>,
     /// How the last launch that wished to overlap with the one before it does so; held while such a launch is enqueued.
     overlap: Mutex<Overlap>,
     /// Open accesses of the host to unified memory that is attached here, on a device that cannot share it: no kernel may run here beside.
     host_accesses: HostAccesses,
-    /// How memory of pools is freed here, and what of it is kept.
-    lane: Arc<PoolLane>,
+    owned: ManuallyDrop<Owned>,
     /// How it stands to the legacy default stream.
     pub(crate) role: StreamRole,
 }

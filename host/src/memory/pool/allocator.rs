@@ -100,6 +100,7 @@ impl Stream {
     /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
     /// launch of the graph.
     // covers: POOL-02
+    #[inline]
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         // SAFETY: the caller promises what is asked for.
         unsafe { self.alloc_from_current().uninit(len) }
@@ -169,10 +170,12 @@ impl PoolAllocator<'_> {
     ///
     /// Nothing may read an element before something has written it: no download, no copy, no kernel. In a stream that is being captured, so at each
     /// launch of the graph.
+    #[inline]
     pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.raw(len)
     }
 
+    #[inline]
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         if let Some(pool) = self.pool.filter(|pool| pool.is_of_host()) {
             self.stream.handle.refuse_capture(
