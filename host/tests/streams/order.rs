@@ -44,7 +44,7 @@ fn one_event_holds_several_streams_and_may_be_recorded_again() -> Result<()> {
     source.record(&event)?;
     for follower in &followers {
         follower.wait(&event)?;
-        assert!(gate.holds(&follower));
+        assert!(gate.holds(follower));
     }
     assert!(!event.is_complete()?);
     gate.open();
