@@ -136,40 +136,104 @@ table! {
         |nccl, a| (nccl.ncclAllGather)(a.from(), a.to(), a.count, a.kind, a.comm, a.stream);
     REDUCE_SCATTER: "ncclReduceScatter", Scattered, false,
         |nccl, a| (nccl.ncclReduceScatter)(a.from(), a.to(), a.count, a.kind, a.reduction, a.comm, a.stream);
-    ALL_TO_ALL: "all-to-all (ncclSend, ncclRecv)", Exchanged, true, |nccl, a| exchange(nccl, a);
+    ALL_TO_ALL: "ncclAlltoAll", Exchanged, true, |nccl, a| match nccl.newer.ncclAlltoAll {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.comm, a.stream),
+            None => exchange(nccl, a, Some, Some),
+        };
+    GATHER: "ncclGather", Gathered, true, |nccl, a| match nccl.newer.ncclGather {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.rank, a.comm, a.stream),
+            None => gather(nccl, a),
+        };
+    SCATTER: "ncclScatter", Scattered, true, |nccl, a| match nccl.newer.ncclScatter {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.rank, a.comm, a.stream),
+            None => scatter(nccl, a),
+        };
     SEND: "ncclSend", Same, false,
         |nccl, a| (nccl.ncclSend)(a.from(), a.count, a.kind, a.rank, a.comm, a.stream);
     RECEIVE: "ncclRecv", Same, false,
         |nccl, a| (nccl.ncclRecv)(a.to(), a.count, a.kind, a.rank, a.comm, a.stream);
 }
 
-/// Sends each rank its part, and receives one of each.
+/// Sends each rank the part that `sent` says, and receives from each what becomes the part that `received` says, if there is any.
 ///
 /// # Safety
 ///
-/// As for [`Collective::call`]; the thread is in a group of NCCL's.
-unsafe fn exchange(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+/// As for [`Collective::call`]; the thread is in a group of NCCL's. The parts are within the buffers.
+unsafe fn exchange(
+    nccl: &Functions,
+    a: &Arguments,
+    sent: impl Fn(usize) -> Option<usize>,
+    received: impl Fn(usize) -> Option<usize>,
+) -> ncclResult_t {
+    let bytes = a.count * a.element;
     for peer in 0..a.ranks {
-        let part = peer * a.count * a.element;
-        let (from, to) = (
-            a.from().wrapping_byte_add(part),
-            a.to().wrapping_byte_add(part),
-        );
-        // SAFETY: each part is within its buffer: this function's condition.
-        let codes = unsafe {
-            [
-                (nccl.ncclSend)(from, a.count, a.kind, peer as i32, a.comm, a.stream),
-                (nccl.ncclRecv)(to, a.count, a.kind, peer as i32, a.comm, a.stream),
-            ]
-        };
+        let other = peer as i32;
+        let send = sent(peer).map(|part| {
+            let from = a.from().wrapping_byte_add(part * bytes);
+            // SAFETY: the part is within its buffer: this function's condition.
+            unsafe { (nccl.ncclSend)(from, a.count, a.kind, other, a.comm, a.stream) }
+        });
+        let receive = received(peer).map(|part| {
+            let to = a.to().wrapping_byte_add(part * bytes);
+            // SAFETY: the part is within its buffer: this function's condition.
+            unsafe { (nccl.ncclRecv)(to, a.count, a.kind, other, a.comm, a.stream) }
+        });
         let refused = |code: &ncclResult_t| {
             *code != ncclResult_t::ncclSuccess && *code != ncclResult_t::ncclInProgress
         };
-        if let Some(code) = codes.into_iter().find(refused) {
+        if let Some(code) = send.into_iter().chain(receive).find(refused) {
             return code;
         }
     }
     ncclResult_t::ncclSuccess
+}
+
+/// `ncclGather` of a library that has it not.
+///
+/// # Safety
+///
+/// As for [`Collective::call`]; the thread is in a group of NCCL's.
+unsafe fn gather(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+    let is_root = |rank: usize| rank == a.rank as usize;
+    // SAFETY: this function's condition.
+    let own = match unsafe { own_rank(nccl, a) } {
+        Ok(own) => own,
+        Err(code) => return code,
+    };
+    let sent = |peer| is_root(peer).then_some(0);
+    let received = |peer| is_root(own).then_some(peer);
+    // SAFETY: this function's condition: what is sent has one part, and the root has room for one of each rank.
+    unsafe { exchange(nccl, a, sent, received) }
+}
+
+/// `ncclScatter` of a library that has it not.
+///
+/// # Safety
+///
+/// As for [`Collective::call`]; the thread is in a group of NCCL's.
+unsafe fn scatter(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+    let is_root = |rank: usize| rank == a.rank as usize;
+    // SAFETY: this function's condition.
+    let own = match unsafe { own_rank(nccl, a) } {
+        Ok(own) => own,
+        Err(code) => return code,
+    };
+    let sent = |peer| is_root(own).then_some(peer);
+    let received = |peer| is_root(peer).then_some(0);
+    // SAFETY: this function's condition: the root sends one part to each rank, and each has room for one.
+    unsafe { exchange(nccl, a, sent, received) }
+}
+
+/// # Safety
+///
+/// The communicator is alive.
+unsafe fn own_rank(nccl: &Functions, a: &Arguments) -> Result<usize, ncclResult_t> {
+    let mut own = 0;
+    // SAFETY: the communicator is alive: this function's condition; NCCL writes one number to `own`, which outlives the call.
+    match unsafe { (nccl.ncclCommUserRank)(a.comm, &mut own) } {
+        ncclResult_t::ncclSuccess => Ok(own as usize),
+        code => Err(code),
+    }
 }
 
 #[cfg(test)]
