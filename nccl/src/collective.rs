@@ -238,6 +238,8 @@ unsafe fn own_rank(nccl: &Functions, a: &Arguments) -> Result<usize, ncclResult_
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_nccl_abi::signature;
+
     use super::*;
 
     #[test]
@@ -258,5 +260,104 @@ mod tests {
             assert!(error.to_string().contains(collective.name), "{error}");
             assert!(error.to_string().contains(&sent.to_string()), "{error}");
         }
+    }
+
+    /// What the stand-ins below were called with: whether it is a send, the address, and the other rank.
+    type Called = (bool, usize, i32);
+
+    thread_local! {
+        static CALLED: std::cell::RefCell<Vec<Called>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+
+    unsafe extern "C" fn send(
+        from: *const c_void,
+        count: usize,
+        _kind: ncclDataType_t,
+        peer: i32,
+        _comm: ncclComm_t,
+        _stream: cudaStream_t,
+    ) -> ncclResult_t {
+        assert_eq!(count, 3);
+        CALLED.with_borrow_mut(|called| called.push((true, from.addr(), peer)));
+        ncclResult_t::ncclSuccess
+    }
+
+    unsafe extern "C" fn receive(
+        to: *mut c_void,
+        count: usize,
+        _kind: ncclDataType_t,
+        peer: i32,
+        _comm: ncclComm_t,
+        _stream: cudaStream_t,
+    ) -> ncclResult_t {
+        assert_eq!(count, 3);
+        CALLED.with_borrow_mut(|called| called.push((false, to.addr(), peer)));
+        ncclResult_t::ncclSuccess
+    }
+
+    /// This is the rank that the handle says.
+    unsafe extern "C" fn user_rank(comm: ncclComm_t, rank: *mut i32) -> ncclResult_t {
+        // SAFETY: the caller gives a place for a number.
+        unsafe { rank.write(comm.addr() as i32) };
+        ncclResult_t::ncclSuccess
+    }
+
+    /// What `collective` calls of a library that has none of the newer functions, for one of three ranks, with rank 1 as the root.
+    fn called(collective: &Collective, rank: usize) -> Vec<Called> {
+        let find = |name: &str| match name {
+            "ncclSend" => Some(send as signature::ncclSend as *const c_void),
+            "ncclRecv" => Some(receive as signature::ncclRecv as *const c_void),
+            "ncclCommUserRank" => Some(user_rank as signature::ncclCommUserRank as *const c_void),
+            "ncclAlltoAll" | "ncclGather" | "ncclScatter" => None,
+            other => warpsmith_nccl_simulator::entry_point(other),
+        };
+        // SAFETY: the functions above have the types of their names, and the simulator's have theirs.
+        let nccl = unsafe { Functions::resolve(&find) };
+        let nccl = nccl.expect("all functions of NCCL 2.18");
+        let arguments = Arguments {
+            send: 1000,
+            receive: 2000,
+            count: 3,
+            kind: ncclDataType_t::ncclInt32,
+            element: 4,
+            reduction: ncclRedOp_t::ncclSum,
+            rank: 1,
+            ranks: 3,
+            comm: rank as ncclComm_t,
+            stream: std::ptr::null_mut(),
+        };
+        // SAFETY: the functions above use no memory.
+        let code = unsafe { collective.call(&nccl, &arguments) };
+        assert_eq!(code, ncclResult_t::ncclSuccess);
+        CALLED.take()
+    }
+
+    #[test]
+    fn an_older_library_sends_and_receives() {
+        let gathered = [
+            (false, 2000, 0),
+            (true, 1000, 1),
+            (false, 2012, 1),
+            (false, 2024, 2),
+        ];
+        assert_eq!(called(&GATHER, 1), gathered);
+        assert_eq!(called(&GATHER, 0), [(true, 1000, 1)]);
+        let scattered = [
+            (true, 1000, 0),
+            (true, 1012, 1),
+            (false, 2000, 1),
+            (true, 1024, 2),
+        ];
+        assert_eq!(called(&SCATTER, 1), scattered);
+        assert_eq!(called(&SCATTER, 2), [(false, 2000, 1)]);
+        let exchanged = [
+            (true, 1000, 0),
+            (false, 2000, 0),
+            (true, 1012, 1),
+            (false, 2012, 1),
+            (true, 1024, 2),
+            (false, 2024, 2),
+        ];
+        assert_eq!(called(&ALL_TO_ALL, 0), exchanged);
     }
 }

@@ -35,7 +35,7 @@ macro_rules! functions {
             ///
             /// What `find` answers for a name is the address of a function of the name's type in [`signature`], valid until the process
             /// ends.
-            unsafe fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Result<Functions, &'static str> {
+            pub(crate) unsafe fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Result<Functions, &'static str> {
                 Ok(Functions {
                     $($name: {
                         let address = find(stringify!($name)).ok_or(stringify!($name))?;
@@ -193,7 +193,11 @@ fn load(file: &str) -> std::result::Result<Functions, String> {
         .map_err(|name| format!("it has no {name}: NCCL 2.18 or newer is needed"))?;
     match version_of(&functions) {
         Ok(version) if version >= OLDEST => {}
-        Ok(version) => return Err(format!("it is version {version}, and 2.18 or newer is needed")),
+        Ok(version) => {
+            return Err(format!(
+                "it is version {version}, and 2.18 or newer is needed"
+            ));
+        }
         Err(code) => return Err(format!("ncclGetVersion answers {}", code.0)),
     }
     // Its threads outlive any caller.

@@ -231,7 +231,8 @@ impl Communicator {
         // SAFETY: NCCL allocated the bytes, which the device of the communicator and the stream reaches, and which exist until the keeper is dropped. They
         // are written below before anything reads them, and nobody else knows of them but NCCL, which uses them in collectives on this buffer.
         let adopted = unsafe { stream.adopt::<T, _>(pointer, len, keeper) };
-        let mut buffer = adopted.map_err(|refused| Error::from(warpsmith_host::Error::from(refused)))?;
+        let mut buffer =
+            adopted.map_err(|refused| Error::from(warpsmith_host::Error::from(refused)))?;
         stream.fill(&mut buffer, T::zeroed())?;
         Ok(buffer)
     }

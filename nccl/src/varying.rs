@@ -125,7 +125,10 @@ fn check_counts(what: &str, counts: &[usize], len: usize, ranks: usize) -> Resul
     if counts.len() != ranks {
         return Err(Error::misuse(
             CALL,
-            format!("there are {} counts to {what} for {ranks} ranks", counts.len()),
+            format!(
+                "there are {} counts to {what} for {ranks} ranks",
+                counts.len()
+            ),
             "give one count for each rank, 0 for one that has no part",
         ));
     }
