@@ -7,7 +7,7 @@ use warpsmith_host::Gpu;
 use warpsmith_nccl_abi::{ncclComm_t, ncclResult_t};
 
 use crate::error::{Error, NcclError, Result};
-use crate::library::{Functions, Loaded, Version, loaded};
+use crate::library::{Functions, Loaded, Version, loaded, version_of};
 
 /// # Errors
 ///
@@ -82,11 +82,7 @@ unsafe fn text(pointer: *const c_char) -> String {
 pub fn version(gpu: &Gpu) -> Result<Version> {
     // Only that a device is open matters: the driver is chosen then.
     let _ = gpu;
-    let mut version = 0;
-    // SAFETY: NCCL writes one number to `version`, which outlives the call.
-    let code = unsafe { (loaded()?.functions.ncclGetVersion)(&mut version) };
-    check("ncclGetVersion", code, None)?;
-    Ok(Version::of(version))
+    version_of(&loaded()?.functions).map_err(|code| failed("ncclGetVersion", code, None))
 }
 
 /// NCCL's functions, as programs on the driver of `gpu` use them; the simulator's are its own.

@@ -136,44 +136,110 @@ table! {
         |nccl, a| (nccl.ncclAllGather)(a.from(), a.to(), a.count, a.kind, a.comm, a.stream);
     REDUCE_SCATTER: "ncclReduceScatter", Scattered, false,
         |nccl, a| (nccl.ncclReduceScatter)(a.from(), a.to(), a.count, a.kind, a.reduction, a.comm, a.stream);
-    ALL_TO_ALL: "all-to-all (ncclSend, ncclRecv)", Exchanged, true, |nccl, a| exchange(nccl, a);
+    ALL_TO_ALL: "ncclAlltoAll", Exchanged, true, |nccl, a| match nccl.newer.ncclAlltoAll {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.comm, a.stream),
+            None => exchange(nccl, a, Some, Some),
+        };
+    GATHER: "ncclGather", Gathered, true, |nccl, a| match nccl.newer.ncclGather {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.rank, a.comm, a.stream),
+            None => gather(nccl, a),
+        };
+    SCATTER: "ncclScatter", Scattered, true, |nccl, a| match nccl.newer.ncclScatter {
+            Some(own) => own(a.from(), a.to(), a.count, a.kind, a.rank, a.comm, a.stream),
+            None => scatter(nccl, a),
+        };
     SEND: "ncclSend", Same, false,
         |nccl, a| (nccl.ncclSend)(a.from(), a.count, a.kind, a.rank, a.comm, a.stream);
     RECEIVE: "ncclRecv", Same, false,
         |nccl, a| (nccl.ncclRecv)(a.to(), a.count, a.kind, a.rank, a.comm, a.stream);
 }
 
-/// Sends each rank its part, and receives one of each.
+/// Sends each rank the part that `sent` says, and receives from each what becomes the part that `received` says, if there is any.
 ///
 /// # Safety
 ///
-/// As for [`Collective::call`]; the thread is in a group of NCCL's.
-unsafe fn exchange(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+/// As for [`Collective::call`]; the thread is in a group of NCCL's. The parts are within the buffers.
+unsafe fn exchange(
+    nccl: &Functions,
+    a: &Arguments,
+    sent: impl Fn(usize) -> Option<usize>,
+    received: impl Fn(usize) -> Option<usize>,
+) -> ncclResult_t {
+    let bytes = a.count * a.element;
     for peer in 0..a.ranks {
-        let part = peer * a.count * a.element;
-        let (from, to) = (
-            a.from().wrapping_byte_add(part),
-            a.to().wrapping_byte_add(part),
-        );
-        // SAFETY: each part is within its buffer: this function's condition.
-        let codes = unsafe {
-            [
-                (nccl.ncclSend)(from, a.count, a.kind, peer as i32, a.comm, a.stream),
-                (nccl.ncclRecv)(to, a.count, a.kind, peer as i32, a.comm, a.stream),
-            ]
-        };
+        let other = peer as i32;
+        let send = sent(peer).map(|part| {
+            let from = a.from().wrapping_byte_add(part * bytes);
+            // SAFETY: the part is within its buffer: this function's condition.
+            unsafe { (nccl.ncclSend)(from, a.count, a.kind, other, a.comm, a.stream) }
+        });
+        let receive = received(peer).map(|part| {
+            let to = a.to().wrapping_byte_add(part * bytes);
+            // SAFETY: the part is within its buffer: this function's condition.
+            unsafe { (nccl.ncclRecv)(to, a.count, a.kind, other, a.comm, a.stream) }
+        });
         let refused = |code: &ncclResult_t| {
             *code != ncclResult_t::ncclSuccess && *code != ncclResult_t::ncclInProgress
         };
-        if let Some(code) = codes.into_iter().find(refused) {
+        if let Some(code) = send.into_iter().chain(receive).find(refused) {
             return code;
         }
     }
     ncclResult_t::ncclSuccess
 }
 
+/// `ncclGather` of a library that has it not.
+///
+/// # Safety
+///
+/// As for [`Collective::call`]; the thread is in a group of NCCL's.
+unsafe fn gather(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+    let is_root = |rank: usize| rank == a.rank as usize;
+    // SAFETY: this function's condition.
+    let own = match unsafe { own_rank(nccl, a) } {
+        Ok(own) => own,
+        Err(code) => return code,
+    };
+    let sent = |peer| is_root(peer).then_some(0);
+    let received = |peer| is_root(own).then_some(peer);
+    // SAFETY: this function's condition: what is sent has one part, and the root has room for one of each rank.
+    unsafe { exchange(nccl, a, sent, received) }
+}
+
+/// `ncclScatter` of a library that has it not.
+///
+/// # Safety
+///
+/// As for [`Collective::call`]; the thread is in a group of NCCL's.
+unsafe fn scatter(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+    let is_root = |rank: usize| rank == a.rank as usize;
+    // SAFETY: this function's condition.
+    let own = match unsafe { own_rank(nccl, a) } {
+        Ok(own) => own,
+        Err(code) => return code,
+    };
+    let sent = |peer| is_root(own).then_some(peer);
+    let received = |peer| is_root(peer).then_some(0);
+    // SAFETY: this function's condition: the root sends one part to each rank, and each has room for one.
+    unsafe { exchange(nccl, a, sent, received) }
+}
+
+/// # Safety
+///
+/// The communicator is alive.
+unsafe fn own_rank(nccl: &Functions, a: &Arguments) -> Result<usize, ncclResult_t> {
+    let mut own = 0;
+    // SAFETY: the communicator is alive: this function's condition; NCCL writes one number to `own`, which outlives the call.
+    match unsafe { (nccl.ncclCommUserRank)(a.comm, &mut own) } {
+        ncclResult_t::ncclSuccess => Ok(own as usize),
+        code => Err(code),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use warpsmith_nccl_abi::signature;
+
     use super::*;
 
     #[test]
@@ -194,5 +260,104 @@ mod tests {
             assert!(error.to_string().contains(collective.name), "{error}");
             assert!(error.to_string().contains(&sent.to_string()), "{error}");
         }
+    }
+
+    /// What the stand-ins below were called with: whether it is a send, the address, and the other rank.
+    type Called = (bool, usize, i32);
+
+    thread_local! {
+        static CALLED: std::cell::RefCell<Vec<Called>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+
+    unsafe extern "C" fn send(
+        from: *const c_void,
+        count: usize,
+        _kind: ncclDataType_t,
+        peer: i32,
+        _comm: ncclComm_t,
+        _stream: cudaStream_t,
+    ) -> ncclResult_t {
+        assert_eq!(count, 3);
+        CALLED.with_borrow_mut(|called| called.push((true, from.addr(), peer)));
+        ncclResult_t::ncclSuccess
+    }
+
+    unsafe extern "C" fn receive(
+        to: *mut c_void,
+        count: usize,
+        _kind: ncclDataType_t,
+        peer: i32,
+        _comm: ncclComm_t,
+        _stream: cudaStream_t,
+    ) -> ncclResult_t {
+        assert_eq!(count, 3);
+        CALLED.with_borrow_mut(|called| called.push((false, to.addr(), peer)));
+        ncclResult_t::ncclSuccess
+    }
+
+    /// This is the rank that the handle says.
+    unsafe extern "C" fn user_rank(comm: ncclComm_t, rank: *mut i32) -> ncclResult_t {
+        // SAFETY: the caller gives a place for a number.
+        unsafe { rank.write(comm.addr() as i32) };
+        ncclResult_t::ncclSuccess
+    }
+
+    /// What `collective` calls of a library that has none of the newer functions, for one of three ranks, with rank 1 as the root.
+    fn called(collective: &Collective, rank: usize) -> Vec<Called> {
+        let find = |name: &str| match name {
+            "ncclSend" => Some(send as signature::ncclSend as *const c_void),
+            "ncclRecv" => Some(receive as signature::ncclRecv as *const c_void),
+            "ncclCommUserRank" => Some(user_rank as signature::ncclCommUserRank as *const c_void),
+            "ncclAlltoAll" | "ncclGather" | "ncclScatter" => None,
+            other => warpsmith_nccl_simulator::entry_point(other),
+        };
+        // SAFETY: the functions above have the types of their names, and the simulator's have theirs.
+        let nccl = unsafe { Functions::resolve(&find) };
+        let nccl = nccl.expect("all functions of NCCL 2.18");
+        let arguments = Arguments {
+            send: 1000,
+            receive: 2000,
+            count: 3,
+            kind: ncclDataType_t::ncclInt32,
+            element: 4,
+            reduction: ncclRedOp_t::ncclSum,
+            rank: 1,
+            ranks: 3,
+            comm: rank as ncclComm_t,
+            stream: std::ptr::null_mut(),
+        };
+        // SAFETY: the functions above use no memory.
+        let code = unsafe { collective.call(&nccl, &arguments) };
+        assert_eq!(code, ncclResult_t::ncclSuccess);
+        CALLED.take()
+    }
+
+    #[test]
+    fn an_older_library_sends_and_receives() {
+        let gathered = [
+            (false, 2000, 0),
+            (true, 1000, 1),
+            (false, 2012, 1),
+            (false, 2024, 2),
+        ];
+        assert_eq!(called(&GATHER, 1), gathered);
+        assert_eq!(called(&GATHER, 0), [(true, 1000, 1)]);
+        let scattered = [
+            (true, 1000, 0),
+            (true, 1012, 1),
+            (false, 2000, 1),
+            (true, 1024, 2),
+        ];
+        assert_eq!(called(&SCATTER, 1), scattered);
+        assert_eq!(called(&SCATTER, 2), [(false, 2000, 1)]);
+        let exchanged = [
+            (true, 1000, 0),
+            (false, 2000, 0),
+            (true, 1012, 1),
+            (false, 2012, 1),
+            (true, 1024, 2),
+            (false, 2024, 2),
+        ];
+        assert_eq!(called(&ALL_TO_ALL, 0), exchanged);
     }
 }

@@ -13,6 +13,7 @@ use crate::at_exit::Awaited;
 use crate::call::{check, failed, finish};
 use crate::error::{Error, Result};
 use crate::library::Loaded;
+use crate::registered::Registrations;
 
 /// How a communicator is made.
 ///
@@ -78,6 +79,8 @@ pub(crate) struct Inner {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) timeout: Duration,
+    /// Of buffers that outlive it.
+    pub(crate) registrations: Arc<Registrations>,
     state: Mutex<State>,
     /// Another thread wants to abort it: whoever waits on the host for other ranks gives up.
     gives_up: AtomicBool,
@@ -218,6 +221,7 @@ impl Inner {
             rank,
             size,
             timeout,
+            registrations: Arc::default(),
             state: Mutex::new(State {
                 life: Life::Alive,
                 outcome: ForeignOutcome::default(),
@@ -283,6 +287,7 @@ impl Inner {
         // SAFETY: the communicator was alive, and is never used again; whoever calls this knows that no graph's work needs it, or that it
         // is the simulator's, whose graphs find out that it is gone.
         let code = unsafe { (self.nccl.functions.ncclCommAbort)(self.comm()) };
+        self.registrations.end();
         check("ncclCommAbort", code, None)
     }
 
@@ -318,6 +323,7 @@ impl Inner {
         state.life = Life::Closed;
         // SAFETY: the communicator is alive until here, and never used again.
         let code = unsafe { (nccl.functions.ncclCommDestroy)(comm) };
+        self.registrations.end();
         check("ncclCommDestroy", code, None)
     }
 }
@@ -332,7 +338,7 @@ impl Drop for Inner {
         let outcome = std::mem::take(&mut state.outcome);
         // On a thread of its own: NCCL waits for work and for other ranks, and this thread may be one that must not call the driver.
         let place = (self.rank, self.size);
-        let rest = Inner::new(
+        let mut rest = Inner::new(
             self.nccl,
             self.comm(),
             self.gpu.clone(),
@@ -340,6 +346,7 @@ impl Drop for Inner {
             self.timeout,
         );
         rest.state().outcome = outcome;
+        rest.registrations = self.registrations.clone();
         let awaited = Awaited::new();
         std::thread::spawn(move || {
             let _awaited = awaited;
@@ -445,13 +452,13 @@ impl Communicator {
         }
         stream.synchronize()?;
         let mut state = self.inner.alive(CALL)?;
-        match self.asynchronous_error() {
-            None => Ok(()),
-            Some(error) => {
-                state.outcome.give_up(&error);
-                Err(error)
-            }
+        if let Some(error) = self.asynchronous_error() {
+            state.outcome.give_up(&error);
+            return Err(error);
         }
+        // SAFETY: the communicator is alive, and this thread has its state.
+        unsafe { self.inner.registrations.take_back(&self.inner) }?;
+        Ok(())
     }
 
     /// Whether no graph's work on a GPU needs it.

@@ -1,13 +1,16 @@
-//! What collectives move and how they reduce it.
+//! What collectives move.
 
 use bytemuck::Pod;
 use half::{bf16, f16};
-use warpsmith_nccl_abi::{ncclDataType_t, ncclRedOp_t};
+use warpsmith_nccl_abi::{F8E4M3, F8E5M2, ncclDataType_t};
 
-/// A type of elements that NCCL knows: integers of 8, 32 and 64 bits, `f16`, `bf16`, `f32`, `f64`.
+/// A type of elements that NCCL knows: integers of 8, 32 and 64 bits, `f16`, `bf16`, `f32`, `f64`, and the 8-bit floats [`F8E4M3`] and [`F8E5M2`].
+///
+/// 8-bit floats need NCCL 2.24, and on a GPU what reduces them needs compute capability 9.0; sums round to 16 bits first, as NCCL has it, and what
+/// is too great becomes the greatest finite number.
 #[diagnostic::on_unimplemented(
     message = "NCCL has no elements of type `{Self}`",
-    note = "it has i8, u8, i32, u32, i64, u64, half::f16, half::bf16, f32 and f64; other data travels as u8"
+    note = "it has i8, u8, i32, u32, i64, u64, half::f16, half::bf16, F8E4M3, F8E5M2, f32 and f64; other data travels as u8"
 )]
 pub trait Element: Pod + sealed::Sealed {
     #[doc(hidden)]
@@ -39,32 +42,6 @@ elements! {
     bf16: ncclBfloat16,
     f32: ncclFloat32,
     f64: ncclFloat64,
-}
-
-/// What becomes of the contributions of all ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Reduction {
-    /// Their sum; integers wrap.
-    Sum,
-    /// Their product; integers wrap.
-    Product,
-    /// The greatest.
-    Max,
-    /// The least.
-    Min,
-    /// Their mean: the sum divided by the number of ranks, of integers rounded towards zero.
-    Average,
-}
-
-impl Reduction {
-    #[inline]
-    pub(crate) fn raw(self) -> ncclRedOp_t {
-        match self {
-            Reduction::Sum => ncclRedOp_t::ncclSum,
-            Reduction::Product => ncclRedOp_t::ncclProd,
-            Reduction::Max => ncclRedOp_t::ncclMax,
-            Reduction::Min => ncclRedOp_t::ncclMin,
-            Reduction::Average => ncclRedOp_t::ncclAvg,
-        }
-    }
+    F8E4M3: ncclFloat8e4m3,
+    F8E5M2: ncclFloat8e5m2,
 }

@@ -3,27 +3,32 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use warpsmith_host::{DeviceRead, DeviceWrite, ForeignMemory, ForeignWork, Stream};
-use warpsmith_nccl_abi::{ncclRedOp_t, ncclResult_t};
+use warpsmith_host::{ForeignMemory, ForeignWork, Stream};
+use warpsmith_nccl_abi::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
 use crate::call::{failed, grouped};
-use crate::collective::{self, Arguments, Collective};
+use crate::collective::{Arguments, Collective};
 use crate::communicator::{Communicator, Taken};
-use crate::element::{Element, Reduction};
+use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::library::Version;
+use crate::reduction::{Made, Operation};
 
 /// Calls that are made together: none of them waits for another one of the group. A thread that speaks for several ranks of a
 /// communicator needs one, and so do sends and receives that depend on each other. See [`group`].
 pub struct Group<'a> {
-    work: ForeignWork<'a>,
+    pub(crate) work: ForeignWork<'a>,
     /// Most groups have one, or a send and a receive.
     calls: SmallVec<[Queued<'a>; 2]>,
 }
 
-struct Queued<'a> {
+/// A call that is about to be made.
+pub(crate) struct Queued<'a> {
     collective: &'static Collective,
     communicator: &'a Communicator,
     stream: &'a Stream,
+    /// Made before the call, if NCCL has it not: then the arguments name it.
+    operation: Operation,
     arguments: Arguments,
 }
 
@@ -92,8 +97,11 @@ pub fn try_group<'a, R, E: From<Error>>(
         calls: SmallVec::new(),
     };
     let value = build(&mut group)?;
-    let Group { mut work, calls } = group;
-    match &calls[..] {
+    let Group {
+        mut work,
+        mut calls,
+    } = group;
+    match &mut calls[..] {
         [only] => only.enqueue_alone(&mut work),
         calls => enqueue_together(&mut work, calls),
     }?;
@@ -102,7 +110,7 @@ pub fn try_group<'a, R, E: From<Error>>(
 
 /// No work yet. NCCL sets the device that its communicator is of, and the one again that was.
 #[inline(always)]
-fn new_work<'a>() -> ForeignWork<'a> {
+pub(crate) fn new_work<'a>() -> ForeignWork<'a> {
     let mut work = ForeignWork::new(CALL);
     work.sets_device();
     work
@@ -111,19 +119,23 @@ fn new_work<'a>() -> ForeignWork<'a> {
 /// By which errors name what puts calls in order.
 const CALL: &str = "warpsmith_nccl::group";
 
-/// Neither a root nor another side: of calls that have none.
-const NO_RANK: usize = 0;
-/// Of calls that do not reduce.
-const NO_REDUCTION: ncclRedOp_t = ncclRedOp_t::ncclSum;
+/// The first that has 8-bit floats.
+const WITH_FLOAT8: Version = Version {
+    major: 2,
+    minor: 24,
+    patch: 0,
+};
 
 impl<'a> Group<'a> {
-    /// The group uses no other stream for the communicator.
-    fn check(
+    /// The stream and the communicator go together, there is such a rank, and the group uses no other stream for the communicator.
+    pub(crate) fn check(
         &self,
         collective: &'static Collective,
         communicator: &Communicator,
         stream: &Stream,
+        rank: usize,
     ) -> Result<()> {
+        Queued::check(collective, communicator, stream, rank)?;
         let is_mixed = |known: &Queued<'_>| {
             std::ptr::eq(known.communicator, communicator) && !std::ptr::eq(known.stream, stream)
         };
@@ -136,12 +148,18 @@ impl<'a> Group<'a> {
             "use one stream for each communicator in a group",
         ))
     }
+
+    /// Adds a call that was checked.
+    #[inline]
+    pub(crate) fn add(&mut self, call: Queued<'a>) {
+        self.calls.push(call);
+    }
 }
 
 impl<'a> Queued<'a> {
     /// The stream and the communicator go together, and there is such a rank.
     #[inline(always)]
-    fn check(
+    pub(crate) fn check(
         collective: &'static Collective,
         communicator: &Communicator,
         stream: &Stream,
@@ -154,29 +172,50 @@ impl<'a> Queued<'a> {
         Err(refused(collective, communicator, stream, rank))
     }
 
-    /// A call whose stream, communicator and rank were checked, and whose buffers were named.
+    /// A call whose stream, communicator and rank were checked, and whose buffers were named. Buffers of other lengths are refused.
     #[inline(always)]
-    fn new<S: Element, D>(
+    pub(crate) fn new<S: Element, D>(
         collective: &'static Collective,
         communicator: &'a Communicator,
         stream: &'a Stream,
         (send, receive): (&ForeignMemory<S>, &ForeignMemory<D>),
-        reduction: ncclRedOp_t,
+        operation: Operation,
         rank: usize,
     ) -> Result<Queued<'a>> {
         let inner = &communicator.inner;
         let count = collective.count(send.len(), receive.len(), inner.size)?;
+        let at = [send.pointer().address(), receive.pointer().address()];
+        Queued::at::<S>(collective, communicator, stream, at, count, operation, rank)
+    }
+
+    /// As [`new`](Self::new), for buffers of which the addresses to send from and to receive at are given, 0 where there is none. The count is that of
+    /// NCCL's call, which the buffers have.
+    #[inline(always)]
+    pub(crate) fn at<T: Element>(
+        collective: &'static Collective,
+        communicator: &'a Communicator,
+        stream: &'a Stream,
+        [send, receive]: [u64; 2],
+        count: usize,
+        operation: Operation,
+        rank: usize,
+    ) -> Result<Queued<'a>> {
+        let inner = &communicator.inner;
+        if is_float8(T::DATA_TYPE) && inner.nccl.version < WITH_FLOAT8 {
+            return Err(lacks_float8(collective, inner.nccl.version));
+        }
         Ok(Queued {
             collective,
             communicator,
             stream,
+            operation,
             arguments: Arguments {
-                send: send.pointer().address(),
-                receive: receive.pointer().address(),
+                send,
+                receive,
                 count,
-                kind: S::DATA_TYPE,
-                element: size_of::<S>(),
-                reduction,
+                kind: T::DATA_TYPE,
+                element: size_of::<T>(),
+                reduction: operation.built_in().unwrap_or(ncclRedOp_t::ncclSum),
                 rank: rank as i32,
                 ranks: inner.size,
                 comm: inner.comm(),
@@ -191,9 +230,9 @@ impl<'a> Queued<'a> {
     /// writing, as far as the counts say, which are those of the buffers; a graph keeps the communicators. What NCCL has begun it has enqueued
     /// when it is no longer in progress.
     #[inline(always)]
-    fn enqueue_alone(&self, work: &mut ForeignWork<'a>) -> Result<()> {
-        if self.collective.is_several {
-            return enqueue_together(work, std::slice::from_ref(self));
+    pub(crate) fn enqueue_alone(&mut self, work: &mut ForeignWork<'a>) -> Result<()> {
+        if self.collective.is_several || self.operation.built_in().is_none() {
+            return enqueue_together(work, std::slice::from_mut(self));
         }
         let call = self.collective.name;
         let inner = &self.communicator.inner;
@@ -215,7 +254,7 @@ impl<'a> Queued<'a> {
 
 /// Enqueues several calls, as [`Queued::enqueue_alone`] does one.
 #[inline(never)]
-fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Result<()> {
+fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &mut [Queued<'a>]) -> Result<()> {
     const CALL: &str = "ncclGroupEnd";
     let Some(first) = calls.first() else {
         return Ok(());
@@ -232,14 +271,24 @@ fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Res
             revocable.push(taken.revocable(call.stream, call.collective.name));
         }
     }
-    let make = || calls.iter().try_for_each(|call| call.make().map(drop));
+    let mut make = || {
+        let mut made = Made::new(nccl);
+        for call in &mut *calls {
+            let Arguments { kind, comm, .. } = call.arguments;
+            // SAFETY: the communicator was taken above, and is so until `made` is dropped; `Queued` has an operation for its type.
+            call.arguments.reduction = unsafe { made.make(call.operation, kind, comm) }?;
+        }
+        grouped(nccl, || {
+            calls.iter().try_for_each(|call| call.make().map(drop))
+        })
+    };
     // Which communicator has not ended what was begun.
     let mut unfinished = 0;
     // SAFETY: NCCL enqueues in the calls' streams alone, which were named; it uses the buffers as they were named, as far as the counts say,
     // which `Queued::new` took from them; `work` keeps the communicators, which were taken, so they are alive, and this thread's alone. What it
     // has begun it has enqueued when it is no longer in progress.
     let done = unsafe {
-        work.enqueue_revocable(&mut revocable, || match grouped(nccl, make)? {
+        work.enqueue_revocable(&mut revocable, || match make()? {
             // Whether what was begun is enqueued, as NCCL says.
             true => Ok(()),
             false => inners.iter().enumerate().try_for_each(|(index, inner)| {
@@ -253,6 +302,20 @@ fn enqueue_together<'a>(work: &mut ForeignWork<'a>, calls: &[Queued<'a>]) -> Res
         Some(taken) => taken.end_after(error),
         None => error,
     })
+}
+
+#[inline(always)]
+fn is_float8(kind: ncclDataType_t) -> bool {
+    kind == ncclDataType_t::ncclFloat8e4m3 || kind == ncclDataType_t::ncclFloat8e5m2
+}
+
+#[cold]
+fn lacks_float8(collective: &Collective, version: Version) -> Error {
+    Error::misuse(
+        collective.name,
+        format!("NCCL {version} has no 8-bit floats"),
+        "NCCL 2.24 or newer has them; others move them as u8",
+    )
 }
 
 /// Why a call cannot be added.
@@ -297,200 +360,4 @@ impl Queued<'_> {
             )),
         }
     }
-}
-
-/// An example of a method of [`Communicator`] or [`Group`], which makes one call.
-macro_rules! example {
-    ($fence:literal, $before:literal, $call:expr, $after:literal) => {
-        concat!(
-            "```",
-            $fence,
-            "\nuse warpsmith_host::prelude::*;\nuse warpsmith_nccl::{Communicator, Reduction, group};\n\n",
-            "# fn main() -> Result<(), warpsmith_nccl::Error> {\n# let gpu = Gpu::open(DeviceChoice::Simulator)?;\n",
-            "# let communicator = Communicator::all(&[gpu.clone()])?.remove(0);\nlet stream = gpu.stream()?;\n",
-            $before,
-            "\n",
-            $call,
-            "\n",
-            $after,
-            "\n# Ok(())\n# }\n```"
-        )
-    };
-}
-
-/// The methods of [`Group`] and [`Communicator`] for one collective: `(send, receive)` reads one buffer and writes another, `(buffer)` writes
-/// one and may read it, `(send)` reads one. Behind these is what else the method takes, then the collective with its reduction and its rank,
-/// and an example: what stands before the call, its arguments, and what stands behind it.
-macro_rules! method {
-    (
-        $(#[$doc:meta])*
-        $name:ident(send, receive $(, $argument:ident: $kind:ty)*) = $collective:ident($reduction:expr, $rank:expr);
-        example $fence:literal $before:literal $call:literal $after:literal
-    ) => {
-        method! { @both
-            [$(#[$doc])*] $name [S: {DeviceRead<Item: Element>}, D: {DeviceWrite<Item = S::Item>}]
-            [send: {S}, receive: {mut D}] [$($argument: $kind),*]
-            $collective($reduction, $rank) |work, stream| {
-                let send = work.reads(stream, send)?;
-                let receive = work.writes(stream, receive)?;
-            } (send, receive)
-            $fence $before $call $after
-        }
-    };
-    (
-        $(#[$doc:meta])*
-        $name:ident(buffer $(, $argument:ident: $kind:ty)*) = $collective:ident($reduction:expr, $rank:expr);
-        example $fence:literal $before:literal $call:literal $after:literal
-    ) => {
-        method! { @both
-            [$(#[$doc])*] $name [D: {DeviceWrite<Item: Element>}] [buffer: {mut D}] [$($argument: $kind),*]
-            $collective($reduction, $rank) |work, stream| {
-                let buffer = work.writes(stream, buffer)?;
-            } (buffer, buffer)
-            $fence $before $call $after
-        }
-    };
-    (
-        $(#[$doc:meta])*
-        $name:ident(send $(, $argument:ident: $kind:ty)*) = $collective:ident($reduction:expr, $rank:expr);
-        example $fence:literal $before:literal $call:literal $after:literal
-    ) => {
-        method! { @both
-            [$(#[$doc])*] $name [S: {DeviceRead<Item: Element>}] [send: {S}] [$($argument: $kind),*]
-            $collective($reduction, $rank) |work, stream| {
-                let send = work.reads(stream, send)?;
-            } (send, send)
-            $fence $before $call $after
-        }
-    };
-    (@both
-        [$(#[$doc:meta])*] $name:ident [$($type:ident: {$($bound:tt)*}),*]
-        [$($buffer:ident: {$($access:tt)*}),*] [$($argument:ident: $kind:ty),*]
-        $collective:ident($reduction:expr, $rank:expr)
-        |$work:ident, $stream:ident| { $($named:tt)* } ($from:ident, $to:ident)
-        $fence:literal $before:literal $call:literal $after:literal
-    ) => {
-        impl<'a> Group<'a> {
-            $(#[$doc])*
-            ///
-            /// # Errors
-            ///
-            /// The lengths do not go together, or there is no such rank; the buffers, the stream and the communicator are not of one GPU; the
-            /// group uses another stream for it.
-            ///
-            #[doc = example!($fence, $before, concat!("group(|group| group.", stringify!($name), "(&communicator, &stream, ", $call, "))?;"), $after)]
-            #[inline]
-            pub fn $name<$($type),*>(
-                &mut self,
-                communicator: &'a Communicator,
-                stream: &'a Stream,
-                $($buffer: &'a $($access)*,)*
-                $($argument: $kind,)*
-            ) -> Result<()>
-            where
-                $($type: $($bound)* + ?Sized),*
-            {
-                let collective = &collective::$collective;
-                Queued::check(collective, communicator, stream, $rank)?;
-                self.check(collective, communicator, stream)?;
-                let ($work, $stream) = (&mut self.work, stream);
-                $($named)*
-                let buffers = (&$from, &$to);
-                let call = Queued::new(collective, communicator, stream, buffers, $reduction, $rank)?;
-                self.calls.push(call);
-                Ok(())
-            }
-        }
-
-        impl Communicator {
-            $(#[$doc])*
-            ///
-            /// # Errors
-            ///
-            /// The lengths do not go together, or there is no such rank; the buffers, the stream and the communicator are not of one GPU; or as
-            /// for [`group`].
-            ///
-            #[doc = example!($fence, $before, concat!("communicator.", stringify!($name), "(&stream, ", $call, ")?;"), $after)]
-            #[inline]
-            pub fn $name<$($type),*>(
-                &self,
-                stream: &Stream,
-                $($buffer: & $($access)*,)*
-                $($argument: $kind,)*
-            ) -> Result<()>
-            where
-                $($type: $($bound)* + ?Sized),*
-            {
-                let collective = &collective::$collective;
-                Queued::check(collective, self, stream, $rank)?;
-                let mut work = new_work();
-                let ($work, $stream) = (&mut work, stream);
-                $($named)*
-                let buffers = (&$from, &$to);
-                Queued::new(collective, self, stream, buffers, $reduction, $rank)?.enqueue_alone($work)
-            }
-        }
-    };
-}
-
-method! {
-    /// Each rank gets the reduction of all ranks' `send`, which has the length of `receive`.
-    all_reduce(send, receive, reduction: Reduction) = ALL_REDUCE(reduction.raw(), NO_RANK);
-    example "" "let send = stream.upload(&[1.0_f32, 2.0])?;\nlet mut receive = stream.zeroed::<f32>(2)?;"
-        "&send, &mut receive, Reduction::Sum" "assert_eq!(stream.download(&receive)?, [1.0, 2.0]);"
-}
-
-method! {
-    /// As [`all_reduce`](Self::all_reduce), with the result in the place of this rank's contribution.
-    all_reduce_in_place(buffer, reduction: Reduction) = ALL_REDUCE(reduction.raw(), NO_RANK);
-    example "" "let mut buffer = stream.upload(&[1.0_f32, 2.0])?;"
-        "&mut buffer, Reduction::Average" "assert_eq!(stream.download(&buffer)?, [1.0, 2.0]);"
-}
-
-method! {
-    /// Each rank's `buffer` becomes that of `root`.
-    broadcast(buffer, root: usize) = BROADCAST(NO_REDUCTION, root);
-    example "" "let mut buffer = stream.upload(&[1_u8, 2])?;"
-        "&mut buffer, 0" "assert_eq!(stream.download(&buffer)?, [1, 2]);"
-}
-
-method! {
-    /// The buffer of `root` becomes the reduction of all ranks' buffers. The others' stay as they are.
-    reduce_in_place(buffer, reduction: Reduction, root: usize) = REDUCE(reduction.raw(), root);
-    example "" "let mut buffer = stream.upload(&[1_i64, 2])?;"
-        "&mut buffer, Reduction::Max, 0" "assert_eq!(stream.download(&buffer)?, [1, 2]);"
-}
-
-method! {
-    /// Each rank gets all ranks' `send`, one behind the other: `receive` has room for one of each rank.
-    all_gather(send, receive) = ALL_GATHER(NO_REDUCTION, NO_RANK);
-    example "" "let send = stream.upload(&[1_u32, 2])?;\nlet mut receive = stream.zeroed::<u32>(2 * communicator.size())?;"
-        "&send, &mut receive" "assert_eq!(stream.download(&receive)?[..2], [1, 2]);"
-}
-
-method! {
-    /// Each rank gets its part of the reduction of all ranks' `send`, which has one `receive` for each rank: rank 0 the first part, and so on.
-    reduce_scatter(send, receive, reduction: Reduction) = REDUCE_SCATTER(reduction.raw(), NO_RANK);
-    example "" "let send = stream.zeroed::<f64>(2 * communicator.size())?;\nlet mut receive = stream.upload(&[1.0, 1.0])?;"
-        "&send, &mut receive, Reduction::Min" "assert_eq!(stream.download(&receive)?, [0.0, 0.0]);"
-}
-
-method! {
-    /// Part `j` of this rank's `send` becomes part `i` of rank `j`'s `receive`, where this is rank `i`. There are as many parts as ranks.
-    all_to_all(send, receive) = ALL_TO_ALL(NO_REDUCTION, NO_RANK);
-    example "" "let send = stream.upload(&vec![3_i32; 2 * communicator.size()])?;\nlet mut receive = stream.zeroed::<i32>(send.len())?;"
-        "&send, &mut receive" "assert_eq!(stream.download(&receive)?[..2], [3, 3]);"
-}
-
-method! {
-    /// Sends to a rank, which receives as many elements of the same type. Two ranks that send to each other first, and receive then, wait for
-    /// ever: a [`group`] makes both calls together.
-    send(send, to: usize) = SEND(NO_REDUCTION, to);
-    example "no_run" "let data = stream.upload(&[1_u8, 2])?;" "&data, 1" ""
-}
-
-method! {
-    /// Receives from a rank, which sends as many elements of the same type.
-    receive(buffer, from: usize) = RECEIVE(NO_REDUCTION, from);
-    example "no_run" "let mut data = stream.zeroed::<u8>(2)?;" "&mut data, 1" ""
 }

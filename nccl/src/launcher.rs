@@ -1,6 +1,4 @@
-//! What a launcher of processes tells each of them: torchrun and mpirun.
-
-use std::path::PathBuf;
+//! What a launcher of processes tells each of them: torchrun, mpirun, mpiexec and srun.
 
 use warpsmith_host::Gpu;
 
@@ -8,17 +6,19 @@ use crate::communicator::{Communicator, Options};
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
+use crate::meeting::{Meeting, meeting};
 
 /// A process's place among those that a launcher started.
 ///
-/// | | torchrun | mpirun (Open MPI) |
-/// | --- | --- | --- |
-/// | rank, size | `RANK`, `WORLD_SIZE` | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` |
-/// | rank on this machine | `LOCAL_RANK` | `OMPI_COMM_WORLD_LOCAL_RANK` |
-/// | where rank 0 is | `MASTER_ADDR`, `MASTER_PORT` | the same if they are set, else a file named after `PMIX_NAMESPACE`, on one machine |
+/// | | rank, size | rank on this machine | where rank 0 is, without `MASTER_ADDR` and `MASTER_PORT` |
+/// | --- | --- | --- | --- |
+/// | torchrun | `RANK`, `WORLD_SIZE` | `LOCAL_RANK` | it sets them |
+/// | mpirun (Open MPI) | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` | on one machine: a file named after `PMIX_NAMESPACE` |
+/// | mpiexec (MPICH, Hydra, Intel MPI) | `PMI_RANK`, `PMI_SIZE` | `MPI_LOCALRANKID` | they must be set |
+/// | srun (SLURM) | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | on one machine: a file named after the job and its step; else the first host of `SLURM_STEP_NODELIST`, and a port made of the job's number and the step's |
 ///
-/// Under torchrun a store of its own listens at `MASTER_PORT` (`TORCHELASTIC_USE_AGENT_STORE` says so): then the next port is used.
-/// `WARPSMITH_NCCL_PORT` names another one.
+/// The first of these that is there is taken, as an allocation of SLURM has its variables also under mpirun and mpiexec. Under torchrun a store of its own
+/// listens at `MASTER_PORT` (`TORCHELASTIC_USE_AGENT_STORE` says so): then the next port is used. `WARPSMITH_NCCL_PORT` names another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launcher {
     /// This process's number.
@@ -30,11 +30,22 @@ pub struct Launcher {
     meeting: Meeting,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Meeting {
-    Address(String),
-    File(PathBuf),
-}
+/// Rank, size and rank on this machine, as a launcher calls them.
+type Names = [&'static str; 3];
+
+const SLURM: Names = ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"];
+
+/// In the order in which they are asked.
+const KINDS: [Names; 4] = [
+    ["RANK", "WORLD_SIZE", "LOCAL_RANK"],
+    [
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+    ],
+    ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"],
+    SLURM,
+];
 
 impl Launcher {
     /// What the environment says.
@@ -56,10 +67,15 @@ impl Launcher {
                 })
                 .transpose()
         };
-        let of = |names: [&'static str; 3]| -> Result<Option<[usize; 3]>> {
+        let of = |names: Names| -> Result<Option<[usize; 3]>> {
             let [Some(rank), Some(size)] = [number(names[0])?, number(names[1])?] else {
                 return Ok(None);
             };
+            // srun's PMI says no rank on the machine; SLURM's variables, which come next, do.
+            let is_of_slurm = names[0] == "PMI_RANK" && get(SLURM[2]).is_some();
+            if is_of_slurm && get(names[2]).is_none() {
+                return Ok(None);
+            }
             let local = number(names[2])?.ok_or_else(|| {
                 Error::Launcher(format!("{} is set, but {} is not", names[0], names[2]))
             })?;
@@ -71,55 +87,22 @@ impl Launcher {
             }
             Ok(Some([rank, size, local]))
         };
-        let torchrun = of(["RANK", "WORLD_SIZE", "LOCAL_RANK"])?;
-        let mpirun = of([
-            "OMPI_COMM_WORLD_RANK",
-            "OMPI_COMM_WORLD_SIZE",
-            "OMPI_COMM_WORLD_LOCAL_RANK",
-        ])?;
-        let [rank, size, local_rank] = torchrun.or(mpirun).ok_or_else(|| {
-            Error::Launcher(
-                "this process was not started by torchrun (RANK, WORLD_SIZE, LOCAL_RANK) or mpirun (OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK): \
-                 start it so, or make the communicator by `Communicator::join`"
-                    .into(),
-            )
-        })?;
-        let meeting = match (
-            get("MASTER_ADDR"),
-            number("MASTER_PORT")?,
-            get("PMIX_NAMESPACE"),
-        ) {
-            (Some(address), Some(port), _) => {
-                let agent = get("TORCHELASTIC_USE_AGENT_STORE")
-                    .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-                let port = match number("WARPSMITH_NCCL_PORT")? {
-                    Some(port) => port,
-                    None => port + usize::from(agent),
-                };
-                Meeting::Address(format!("{address}:{port}"))
+        for names in KINDS {
+            if let Some([rank, size, local_rank]) = of(names)? {
+                return Ok(Launcher {
+                    rank,
+                    size,
+                    local_rank,
+                    meeting: meeting(get, &number, names == SLURM, size)?,
+                });
             }
-            (_, _, Some(namespace))
-                if number("OMPI_COMM_WORLD_LOCAL_SIZE")?.is_none_or(|local| local == size) =>
-            {
-                let name: String = namespace
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-                    .collect();
-                Meeting::File(std::env::temp_dir().join(format!("warpsmith-nccl-{name}")))
-            }
-            _ => {
-                return Err(Error::Launcher(
-                    "MASTER_ADDR and MASTER_PORT must say where rank 0 listens: mpirun takes `-x MASTER_ADDR=HOST -x MASTER_PORT=29500`"
-                        .into(),
-                ));
-            }
-        };
-        Ok(Launcher {
-            rank,
-            size,
-            local_rank,
-            meeting,
-        })
+        }
+        Err(Error::Launcher(
+            "this process was not started by torchrun (RANK, WORLD_SIZE, LOCAL_RANK), mpirun (OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK), mpiexec \
+             (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID) or srun (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID): start it so, or make the communicator by \
+             `Communicator::join`"
+                .into(),
+        ))
     }
 
     /// This process's GPU: that of its number on this machine, or the only one that it sees.
@@ -166,7 +149,7 @@ impl Launcher {
 }
 
 impl Communicator {
-    /// This process's rank among those that torchrun or mpirun started, on its GPU ([`Launcher`]).
+    /// This process's rank among those that a launcher started, on its GPU ([`Launcher`]).
     ///
     /// # Errors
     ///
@@ -229,6 +212,66 @@ mod tests {
             panic!("{:?}", launcher.meeting);
         };
         assert!(path.ends_with("warpsmith-nccl-prterun-host-17-1"));
+    }
+
+    #[test]
+    fn mpiexec_is_understood() {
+        let mut variables = vec![
+            ("PMI_RANK", "1"),
+            ("PMI_SIZE", "4"),
+            ("MPI_LOCALRANKID", "1"),
+            // Of the allocation that mpiexec runs in.
+            ("SLURM_PROCID", "0"),
+            ("SLURM_NTASKS", "2"),
+            ("SLURM_LOCALID", "0"),
+        ];
+        let message = read(&variables).expect_err("no address").to_string();
+        assert!(message.contains("MASTER_ADDR"), "{message}");
+        variables.extend([("MASTER_ADDR", "host"), ("MASTER_PORT", "29500")]);
+        let launcher = read(&variables).expect("complete");
+        assert_eq!(
+            (launcher.rank, launcher.size, launcher.local_rank),
+            (1, 4, 1)
+        );
+        assert_eq!(launcher.meeting, Meeting::Address("host:29500".into()));
+        let message = read(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]).expect_err("incomplete");
+        assert!(message.to_string().contains("MPI_LOCALRANKID"));
+    }
+
+    #[test]
+    fn srun_is_understood() {
+        let mut variables = vec![
+            ("SLURM_PROCID", "5"),
+            ("SLURM_NTASKS", "8"),
+            ("SLURM_LOCALID", "1"),
+            ("SLURM_JOB_ID", "1234"),
+            ("SLURM_STEP_ID", "2"),
+            // Its PMI.
+            ("PMI_RANK", "5"),
+            ("PMI_SIZE", "8"),
+        ];
+        let launcher = read(&[&variables[..], &[("SLURM_STEP_NUM_NODES", "1")]].concat());
+        let launcher = launcher.expect("complete");
+        assert_eq!(
+            (launcher.rank, launcher.size, launcher.local_rank),
+            (5, 8, 1)
+        );
+        let Meeting::File(path) = launcher.meeting else {
+            panic!("{:?}", launcher.meeting);
+        };
+        assert!(path.ends_with("warpsmith-nccl-slurm-1234-2-0"), "{path:?}");
+        variables.extend([
+            ("SLURM_STEP_NUM_NODES", "4"),
+            ("SLURM_STEP_NODELIST", "gpu[007-009,12],login"),
+        ]);
+        let launcher = read(&variables).expect("complete");
+        assert_eq!(launcher.meeting, Meeting::Address("gpu007:21236".into()));
+        variables.push(("WARPSMITH_NCCL_PORT", "4000"));
+        let launcher = read(&variables).expect("complete");
+        assert_eq!(launcher.meeting, Meeting::Address("gpu007:4000".into()));
+        variables.extend([("MASTER_ADDR", "host"), ("MASTER_PORT", "29500")]);
+        let launcher = read(&variables).expect("complete");
+        assert_eq!(launcher.meeting, Meeting::Address("host:4000".into()));
     }
 
     #[test]

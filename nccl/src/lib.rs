@@ -55,16 +55,24 @@ mod id;
 mod join;
 mod launcher;
 mod library;
+mod meeting;
+mod methods;
+mod reduction;
+mod registered;
+mod rooted;
+mod varying;
 
 pub use bandwidth::{Collective, bus_bandwidth};
 pub use call::{functions, version};
 pub use communicator::{Communicator, Options};
-pub use element::{Element, Reduction};
+pub use element::Element;
 pub use error::{Error, Library, Misuse, NcclError, Result};
 pub use group::{Group, group, try_group};
 pub use id::UniqueId;
 pub use launcher::Launcher;
-pub use library::{Functions, Version};
+pub use library::{Functions, NewerFunctions, Version};
+pub use reduction::{PremultipliedSum, PremultipliedSumOnDevice, Reduce, Reduction};
+pub use warpsmith_nccl_abi::{F8E4M3, F8E5M2};
 
 /// The book's page on this crate: its examples are compiled.
 #[cfg(doctest)]

@@ -24,6 +24,8 @@ macro_rules! functions {
                 #[doc = concat!("NCCL's `", stringify!($name), "`.")]
                 pub $name: signature::$name,
             )*
+            /// What came later than these.
+            pub newer: NewerFunctions,
         }
 
         impl Functions {
@@ -33,13 +35,15 @@ macro_rules! functions {
             ///
             /// What `find` answers for a name is the address of a function of the name's type in [`signature`], valid until the process
             /// ends.
-            unsafe fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Result<Functions, &'static str> {
+            pub(crate) unsafe fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Result<Functions, &'static str> {
                 Ok(Functions {
                     $($name: {
                         let address = find(stringify!($name)).ok_or(stringify!($name))?;
                         // SAFETY: this function's condition.
                         unsafe { std::mem::transmute::<*const c_void, signature::$name>(address) }
                     },)*
+                    // SAFETY: this function's condition.
+                    newer: unsafe { NewerFunctions::resolve(find) },
                 })
             }
         }
@@ -47,6 +51,37 @@ macro_rules! functions {
 }
 
 warpsmith_nccl_abi::for_each_nccl_function!(functions);
+
+macro_rules! newer_functions {
+    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
+        /// The functions that came after NCCL 2.18, which an older library lacks.
+        #[allow(non_snake_case)]
+        pub struct NewerFunctions {
+            $(
+                #[doc = concat!("NCCL's `", stringify!($name), "`.")]
+                pub $name: Option<signature::$name>,
+            )*
+        }
+
+        impl NewerFunctions {
+            /// Looks them up.
+            ///
+            /// # Safety
+            ///
+            /// As for [`Functions::resolve`].
+            unsafe fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> NewerFunctions {
+                NewerFunctions {
+                    $($name: find(stringify!($name)).map(|address| {
+                        // SAFETY: this function's condition.
+                        unsafe { std::mem::transmute::<*const c_void, signature::$name>(address) }
+                    }),)*
+                }
+            }
+        }
+    };
+}
+
+warpsmith_nccl_abi::for_each_newer_nccl_function!(newer_functions);
 
 macro_rules! driver_of_the_seam {
     ($($name:ident),*) => {
@@ -58,6 +93,32 @@ macro_rules! driver_of_the_seam {
 pub(crate) struct Loaded {
     pub(crate) functions: Functions,
     pub(crate) is_simulator: bool,
+    pub(crate) version: Version,
+}
+
+impl Loaded {
+    fn of(functions: Functions, is_simulator: bool) -> Loaded {
+        let version = version_of(&functions).unwrap_or(Version::of(0));
+        Loaded {
+            functions,
+            is_simulator,
+            version,
+        }
+    }
+}
+
+/// What NCCL says that it is.
+///
+/// # Errors
+///
+/// Its code.
+pub(crate) fn version_of(functions: &Functions) -> Result<Version, ncclResult_t> {
+    let mut version = 0;
+    // SAFETY: NCCL writes one number to `version`, which outlives the call.
+    match unsafe { (functions.ncclGetVersion)(&mut version) } {
+        ncclResult_t::ncclSuccess => Ok(Version::of(version)),
+        code => Err(code),
+    }
 }
 
 /// NCCL, found once in a process, for the driver that the process runs on.
@@ -76,10 +137,7 @@ pub(crate) fn loaded() -> Result<&'static Loaded> {
             // SAFETY: the simulator compiles each of its functions against the signature of its name.
             let functions = unsafe { Functions::resolve(&warpsmith_nccl_simulator::entry_point) };
             return match functions {
-                Ok(functions) => Ok(Loaded {
-                    functions,
-                    is_simulator: true,
-                }),
+                Ok(functions) => Ok(Loaded::of(functions, true)),
                 Err(name) => Err(vec![("simulator".into(), format!("it has no {name}"))]),
             };
         }
@@ -90,12 +148,7 @@ pub(crate) fn loaded() -> Result<&'static Loaded> {
         let mut tried = Vec::new();
         for place in places {
             match load(&place) {
-                Ok(functions) => {
-                    return Ok(Loaded {
-                        functions,
-                        is_simulator: false,
-                    });
-                }
+                Ok(functions) => return Ok(Loaded::of(functions, false)),
                 Err(reason) => tried.push((place, reason)),
             }
         }
@@ -138,14 +191,14 @@ fn load(file: &str) -> std::result::Result<Functions, String> {
     // (below).
     let functions = unsafe { Functions::resolve(&find) }
         .map_err(|name| format!("it has no {name}: NCCL 2.18 or newer is needed"))?;
-    let mut version = 0;
-    // SAFETY: NCCL writes one number to `version`, which outlives the call.
-    let code = unsafe { (functions.ncclGetVersion)(&mut version) };
-    if code != ncclResult_t::ncclSuccess || version < OLDEST {
-        return Err(format!(
-            "it is version {}, and 2.18 or newer is needed",
-            Version::of(version)
-        ));
+    match version_of(&functions) {
+        Ok(version) if version >= OLDEST => {}
+        Ok(version) => {
+            return Err(format!(
+                "it is version {version}, and 2.18 or newer is needed"
+            ));
+        }
+        Err(code) => return Err(format!("ncclGetVersion answers {}", code.0)),
     }
     // Its threads outlive any caller.
     std::mem::forget(library);
@@ -153,7 +206,11 @@ fn load(file: &str) -> std::result::Result<Functions, String> {
 }
 
 /// 2.18.1: the first with `ncclCommFinalize`, configurations and communicators that do not block as they are used here.
-const OLDEST: i32 = 21801;
+const OLDEST: Version = Version {
+    major: 2,
+    minor: 18,
+    patch: 1,
+};
 
 /// A version of NCCL.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,7 +5,11 @@
 //! implementation. Enumerations are newtype integers: a value that is newer than the header is still a value.
 #![allow(non_camel_case_types, non_snake_case)]
 
+mod float8;
+
 use core::ffi::{c_char, c_int, c_uint, c_void};
+
+pub use float8::{F8E4M3, F8E5M2};
 
 /// A communicator's handle points to this.
 #[repr(C)]
@@ -159,6 +163,8 @@ enumeration! {
         ncclFloat32 = 7,
         ncclFloat64 = 8,
         ncclBfloat16 = 9,
+        ncclFloat8e4m3 = 10,
+        ncclFloat8e5m2 = 11,
     }
 }
 
@@ -206,6 +212,8 @@ macro_rules! for_each_newer_nccl_function {
         $callback! {
             fn ncclMemAlloc(pointer: *mut *mut c_void, bytes: usize) -> ncclResult_t;
             fn ncclMemFree(pointer: *mut c_void) -> ncclResult_t;
+            fn ncclCommRegister(comm: ncclComm_t, buffer: *mut c_void, bytes: usize, handle: *mut *mut c_void) -> ncclResult_t;
+            fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) -> ncclResult_t;
             fn ncclAlltoAll(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclGather(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclScatter(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;

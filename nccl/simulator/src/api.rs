@@ -15,6 +15,7 @@ use crate::exchange::{Call, Header};
 use crate::failure::{Failure, Result};
 use crate::group::{self, Operation};
 use crate::job::{self, Region, Transfer};
+use crate::registration;
 use crate::split::Seat;
 use crate::{VERSION, world};
 
@@ -232,8 +233,27 @@ functions! {
 
     unsafe fn ncclMemFree(pointer: *mut c_void) {
         if !pointer.is_null() {
+            registration::refuse_registered(pointer)?;
             // SAFETY: the driver finds out whether the address is one that it gave; that nobody uses it is the caller's condition.
             unsafe { call!(cuMemFree_v2(pointer.addr() as u64)) }?;
+        }
+    }
+
+    unsafe fn ncclCommRegister(comm: ncclComm_t, buffer: *mut c_void, bytes: usize, handle: *mut *mut c_void) {
+        communicator::find(comm)?;
+        let registered = registration::add(comm, buffer, bytes)?;
+        // SAFETY: the caller's condition.
+        let put = unsafe { put(handle, registered) };
+        if put.is_err() {
+            registration::remove(comm, registered)?;
+        }
+        put?;
+    }
+
+    unsafe fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) {
+        communicator::find(comm)?;
+        if !handle.is_null() {
+            registration::remove(comm, handle)?;
         }
     }
 
@@ -510,6 +530,7 @@ fn give_back(handle: ncclComm_t, communicator: &Communicator) {
         job::forget_last(communicator);
         Ok(())
     });
+    registration::forget(handle);
     communicator::forget(handle);
 }
 

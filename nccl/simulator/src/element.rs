@@ -1,7 +1,7 @@
 //! The types of elements, and what reductions do to them.
 
 use half::{bf16, f16};
-use warpsmith_nccl_abi::{ncclDataType_t, ncclRedOp_t};
+use warpsmith_nccl_abi::{F8E4M3, F8E5M2, ncclDataType_t, ncclRedOp_t};
 
 use crate::failure::{Failure, Result};
 
@@ -12,7 +12,10 @@ use crate::failure::{Failure, Result};
 /// The type is none that the simulator knows.
 pub(crate) fn size(kind: ncclDataType_t) -> Result<usize> {
     Ok(match kind {
-        ncclDataType_t::ncclInt8 | ncclDataType_t::ncclUint8 => 1,
+        ncclDataType_t::ncclInt8
+        | ncclDataType_t::ncclUint8
+        | ncclDataType_t::ncclFloat8e4m3
+        | ncclDataType_t::ncclFloat8e5m2 => 1,
         ncclDataType_t::ncclFloat16 | ncclDataType_t::ncclBfloat16 => 2,
         ncclDataType_t::ncclInt32 | ncclDataType_t::ncclUint32 | ncclDataType_t::ncclFloat32 => 4,
         ncclDataType_t::ncclInt64 | ncclDataType_t::ncclUint64 | ncclDataType_t::ncclFloat64 => 8,
@@ -114,8 +117,15 @@ integer! { i8 u8 i32 u32 i64 u64 }
 float! {
     f16: f32, f16::from_f32, f16::to_f32;
     bf16: f32, bf16::from_f32, bf16::to_f32;
+    F8E4M3: f32, |sum| F8E4M3::from_f32(as_half(sum)), F8E4M3::to_f32;
+    F8E5M2: f32, |sum| F8E5M2::from_f32(as_half(sum)), F8E5M2::to_f32;
     f32: f32, std::convert::identity, std::convert::identity;
     f64: f64, std::convert::identity, std::convert::identity;
+}
+
+/// Rounded to 16 bits: NCCL reduces 8-bit floats as these.
+fn as_half(value: f32) -> f32 {
+    f16::from_f32(value).to_f32()
 }
 
 /// Reduces the contributions of all ranks, in their order, to `result`, which has the first one's place.
@@ -144,6 +154,8 @@ pub(crate) fn reduce(
         ncclBfloat16: bf16,
         ncclFloat32: f32,
         ncclFloat64: f64,
+        ncclFloat8e4m3: F8E4M3,
+        ncclFloat8e5m2: F8E5M2,
     }
 }
 
@@ -253,5 +265,13 @@ mod tests {
             reduced(Type::ncclBfloat16, Op::ncclSum, &[bf16::ONE, bf16::ONE]),
             bf16::from_f32(2.0)
         );
+        let [small, great] = [1.0, 448.0].map(F8E4M3::from_f32);
+        let kind = Type::ncclFloat8e4m3;
+        assert_eq!(reduced(kind, Op::ncclSum, &[great, great]), great);
+        assert_eq!(reduced(kind, Op::ncclAvg, &[small, small]), small);
+        let [half, two] = [0.5, 2.0].map(F8E5M2::from_f32);
+        let kind = Type::ncclFloat8e5m2;
+        assert_eq!(reduced(kind, Op::ncclProd, &[half, half, two]), half);
+        assert_eq!(reduced(kind, Op::ncclMin, &[two, half, two]), half);
     }
 }

@@ -9,7 +9,8 @@
 //! those that wait for it. As with NCCL, whoever waits for a rank that is alive and does not call waits until it aborts.
 //!
 //! From the top: `api` (the C functions) → `group` → `job` (work in a stream) → `collective` (which messages a collective is) →
-//! `communicator` → `exchange` (messages), `split` → `world` (shared memory), `element` (reductions), `driver` → `failure`.
+//! `communicator` → `exchange` (messages), `split` → `world` (shared memory), `element` (reductions), `registration`,
+//! `driver` → `failure`.
 
 mod api;
 mod collective;
@@ -20,6 +21,7 @@ mod exchange;
 mod failure;
 mod group;
 mod job;
+mod registration;
 mod split;
 mod world;
 
