@@ -72,6 +72,7 @@ pub use error::{
     Unfinished, Unsupported, set_drop_error_hook,
 };
 pub use gpu::Gpu;
+pub use gpu::driver_variables::DriverVariables;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use gpu::pointer::{PointerAccess, PointerAttributes, PointerMemory};

@@ -1,5 +1,6 @@
 //! Devices and contexts.
 
+mod captured_access;
 #[path = "../common/mod.rs"]
 mod common;
 mod contexts;

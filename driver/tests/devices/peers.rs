@@ -6,7 +6,7 @@ use warpsmith_driver::fault;
 use warpsmith_testkit::{Side, own_process};
 
 /// Runs the calling test in a process of its own, which sees two simulated devices. `true` there.
-fn with_two_devices() -> bool {
+pub fn with_two_devices() -> bool {
     with_devices("2")
 }
 
@@ -46,7 +46,7 @@ const PTX: &core::ffi::CStr = c"
 ";
 
 /// A device's primary context, made current, with the kernels.
-struct Device {
+pub struct Device {
     context: CUcontext,
     module: CUmodule,
 }
@@ -59,7 +59,7 @@ impl Device {
         Device { context, module }
     }
 
-    fn enter(&self) {
+    pub fn enter(&self) {
         ok!(cuCtxSetCurrent(self.context));
     }
 
@@ -78,19 +78,19 @@ impl Device {
     }
 
     /// Adds 1 to a word on the default stream.
-    fn add(&self, at: CUdeviceptr) {
+    pub fn add(&self, at: CUdeviceptr) {
         self.launch(c"add", 1, null_mut(), at);
     }
 }
 
-fn two_devices() -> [Device; 2] {
+pub fn two_devices() -> [Device; 2] {
     gpu();
     let second = Device::new(1);
     [Device::new(0), second]
 }
 
 /// Both devices: what a wrong access of `device` says, in a context that is lost by it.
-fn fault_of(device: CUdevice, address: CUdeviceptr) -> String {
+pub fn fault_of(device: CUdevice, address: CUdeviceptr) -> String {
     let before: CUcontext = get!(cuCtxGetCurrent());
     let context: CUcontext = get!(cuCtxCreate_v2(0, device));
     let module = get!(cuModuleLoadData(PTX.as_ptr().cast()));

@@ -4,6 +4,7 @@
 use std::ffi::{CStr, CString};
 
 use crate::common::*;
+use warpsmith_testkit::process::{calling_test, is_child, run_in_child};
 use warpsmith_testkit::{Side, own_process, ptx};
 
 /// Runs the calling test on the simulator in a process of its own with `variables` set. `true` there.
@@ -238,6 +239,28 @@ fn the_visible_ones_come_in_the_order_of_the_list() {
     let (first, second): (CUuuid, CUuuid) =
         (get!(cuDeviceGetUuid_v2(0)), get!(cuDeviceGetUuid_v2(1)));
     assert_ne!(first.bytes, second.bytes);
+}
+
+#[test]
+fn devices_that_are_alike_have_one_order() {
+    // covers: ENV-02
+    if !is_child() {
+        for order in ["FASTEST_FIRST", "PCI_BUS_ID"] {
+            let variables = [
+                ("WARPSMITH_DEVICE", "simulator"),
+                ("WARPSMITH_SIMULATOR_DEVICES", "4"),
+                ("CUDA_DEVICE_ORDER", order),
+                ("CUDA_VISIBLE_DEVICES", "0,2,3"),
+            ];
+            run_in_child(&calling_test(), &variables);
+        }
+        return;
+    }
+    let _turn = turn();
+    gpu();
+    assert_eq!(get!(cuDeviceGetCount()), 3);
+    let addresses: Vec<String> = (0..3).map(bus_address).collect();
+    assert!(addresses.is_sorted(), "{addresses:?}");
 }
 
 #[test]

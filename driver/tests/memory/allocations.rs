@@ -123,3 +123,33 @@ fn memory_that_is_taken_is_not_free() {
     assert!(free <= total - (64 << 20));
     ok!(cuMemFree_v2(memory));
 }
+
+#[test]
+fn addresses_fit_in_47_bits_and_are_no_memory_of_the_program() {
+    // covers: MEM-03
+    let _turn = turn();
+    gpu();
+    let (stream, bytes) = (stream(), 1 << 20);
+    let own = vec![0u8; bytes];
+    let own = own.as_ptr() as u64..own.as_ptr() as u64 + bytes as u64;
+    let plain: CUdeviceptr = get!(cuMemAlloc_v2(bytes));
+    let ordered: CUdeviceptr = get!(cuMemAllocAsync(bytes, stream));
+    let managed: CUdeviceptr = get!(cuMemAllocManaged(bytes, 1));
+    let host: *mut c_void = get!(cuMemHostAlloc(bytes, 0));
+    let reserved: CUdeviceptr = get!(cuMemAddressReserve(32 << 20, 0, 0, 0));
+    let all = [plain, ordered, managed, host as CUdeviceptr, reserved];
+    for (i, start) in all.into_iter().enumerate() {
+        let end = start + bytes as u64;
+        assert!(end <= 1 << 47, "{start:#x}");
+        assert!(end <= own.start || own.end <= start, "{start:#x}, {own:x?}");
+        for other in &all[..i] {
+            assert!(start.abs_diff(*other) >= bytes as u64, "{all:x?}");
+        }
+    }
+    ok!(cuMemAddressFree(reserved, 32 << 20));
+    ok!(cuMemFreeHost(host));
+    ok!(cuMemFree_v2(managed));
+    ok!(cuMemFreeAsync(ordered, stream));
+    ok!(cuMemFree_v2(plain));
+    ok!(cuStreamDestroy_v2(stream));
+}

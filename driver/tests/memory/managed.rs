@@ -1,6 +1,7 @@
 //! Managed memory: hints, places, and streams that it belongs to.
 
 use crate::common::*;
+use warpsmith_testkit::process::{calling_test, is_child, run_in_child};
 
 #[test]
 fn hints_on_managed_memory_are_remembered_by_page() {
@@ -148,6 +149,65 @@ fn attaching_managed_memory_takes_all_of_it() {
     fails!(1, cuStreamAttachMemAsync(stream, memory, 4096, 4));
     fails!(1, cuStreamAttachMemAsync(stream, memory, 0, 3));
     fails!(1, cuStreamAttachMemAsync(null_mut(), memory, 0, 4));
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+/// Adds one to each word of managed memory, and says that it is done.
+unsafe extern "C" fn increase(words: *mut c_void) {
+    // SAFETY: the test gives 1024 words, and while this runs nothing else uses them.
+    let words = unsafe { core::slice::from_raw_parts_mut(words.cast::<u32>(), 1024) };
+    words.iter_mut().for_each(|word| *word += 1);
+}
+
+#[test]
+fn a_host_function_uses_managed_memory_between_work_of_its_stream() {
+    // covers: UM-36
+    if !is_child() {
+        // A device that shares memory, as it is or in full, and on the simulator one that does not.
+        for attributes in ["", "89=0"] {
+            run_in_child(
+                &calling_test(),
+                &[("WARPSMITH_SIMULATOR_ATTRIBUTES", attributes)],
+            );
+        }
+        return;
+    }
+    gpu();
+    let stream = stream();
+    // Of this stream alone, so no other stream may use it.
+    let memory: CUdeviceptr = get!(cuMemAllocManaged(4096, 1));
+    ok!(cuStreamAttachMemAsync(stream, memory, 0, 4));
+    ok!(cuMemsetD32Async(memory, 6, 1024, stream));
+    ok!(cuLaunchHostFunc(
+        stream,
+        Some(increase),
+        memory as *mut c_void
+    ));
+    // Work of the device comes after it: the memory was the host's only during the function.
+    let twin: CUdeviceptr = get!(cuMemAllocAsync(4096, stream));
+    ok!(cuMemcpyDtoDAsync_v2(twin, memory, 4096, stream));
+    ok!(cuLaunchHostFunc(
+        stream,
+        Some(increase),
+        memory as *mut c_void
+    ));
+    // None comes after this one, so what tells of its end tells that the memory is the host's.
+    let done = counter();
+    ok!(cuLaunchHostFunc(
+        stream,
+        Some(count_up),
+        core::ptr::from_ref(done) as *mut c_void
+    ));
+    while done.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    // SAFETY: the memory has these words, and nothing uses them any more.
+    let words = unsafe { core::slice::from_raw_parts(memory as *const u32, 1024) };
+    assert_eq!(words, [8; 1024]);
+    assert_eq!(download::<u32>(twin, 1024), [7; 1024]);
+    ok!(cuMemFreeAsync(twin, stream));
     ok!(cuStreamSynchronize(stream));
     ok!(cuMemFree_v2(memory));
     ok!(cuStreamDestroy_v2(stream));

@@ -17,21 +17,21 @@ fn properties() -> CUmemPoolProps {
     }
 }
 
-fn attribute(pool: CUmemoryPool, key: CUmemPool_attribute) -> u64 {
+pub fn attribute(pool: CUmemoryPool, key: CUmemPool_attribute) -> u64 {
     let mut value = 0u64;
     ok!(cuMemPoolGetAttribute(pool, key, (&raw mut value).cast()));
     value
 }
 
 /// Switches have 32 bits, of which a little-endian machine finds the right ones here.
-fn set(pool: CUmemoryPool, key: CUmemPool_attribute, mut value: u64) {
+pub fn set(pool: CUmemoryPool, key: CUmemPool_attribute, mut value: u64) {
     ok!(cuMemPoolSetAttribute(pool, key, (&raw mut value).cast()));
 }
 
-const RESERVED: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
+pub const RESERVED: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
 const USED: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
 const USED_HIGH: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
-const THRESHOLD: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+pub const THRESHOLD: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
 
 /// Whether memory counts as used whose free is enqueued and not done. The manual does not say; the test tells (`--nocapture`), and holds that it
 /// does not when the free is done.
@@ -365,7 +365,7 @@ const DESCRIPTOR: CUmemAllocationHandleType =
     CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 /// A pool that can be exported.
-fn shareable_pool() -> CUmemoryPool {
+pub fn shareable_pool() -> CUmemoryPool {
     let properties = CUmemPoolProps {
         handleTypes: DESCRIPTOR,
         ..properties()
@@ -373,7 +373,7 @@ fn shareable_pool() -> CUmemoryPool {
     get!(cuMemPoolCreate(&properties))
 }
 
-fn export(pool: CUmemoryPool) -> OwnedFd {
+pub fn export(pool: CUmemoryPool) -> OwnedFd {
     let mut number: c_int = -1;
     ok!(cuMemPoolExportToShareableHandle(
         (&raw mut number).cast(),

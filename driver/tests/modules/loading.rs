@@ -160,3 +160,51 @@ fn without_the_check_a_load_waits_for_nothing() {
     ok!(cuCtxSynchronize());
     assert_eq!(download::<u32>(word, 2), [5, 5]);
 }
+
+/// `read` of a table of 32 MiB.
+const LARGE: &core::ffi::CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .b8 table[33554432];
+.visible .entry read(.param .u64 word)
+{
+    .reg .b32 %r; .reg .b64 %a;
+    ld.param.u64 %a, [word];
+    ld.global.u32 %r, [table];
+    st.global.u32 [%a], %r;
+    ret;
+}
+";
+
+#[test]
+fn a_program_that_takes_all_memory_first_cannot_load_later() {
+    // covers: LAZY-06
+    if !in_children(&[&[
+        ("WARPSMITH_DEVICE", "simulator"),
+        ("WARPSMITH_SIMULATOR_MEMORY", "96M"),
+    ]]) {
+        return;
+    }
+    let _turn = turn();
+    gpu();
+    let word = zeros();
+    let most = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        get!(cuMemAlloc_v2(free & !0x1f_ffff))
+    };
+    let all: CUdeviceptr = most();
+    let mut module = null_mut();
+    fails!(2, cuModuleLoadData(&mut module, LARGE.as_ptr().cast()));
+    // What is loaded before has its memory.
+    ok!(cuMemFree_v2(all));
+    ok!(cuModuleLoadData(&mut module, LARGE.as_ptr().cast()));
+    let read: CUfunction = get!(cuModuleGetFunction(module, c"read".as_ptr()));
+    ok!(cuFuncLoad(read));
+    let rest: CUdeviceptr = most();
+    launch(read, stream(), word);
+    ok!(cuCtxSynchronize());
+    assert_eq!(download::<u32>(word, 1), [0]);
+    ok!(cuMemFree_v2(rest));
+}

@@ -225,18 +225,14 @@ impl Context {
         call()
     }
 
-    /// Makes calls with the context current, and then the one again that was.
+    /// Makes calls with the context pushed on this thread's stack of contexts. Then it is popped, also where the calls panic, so that the one is
+    /// current again that was.
     pub(crate) fn while_bound<R>(&self, calls: impl FnOnce() -> Result<R>) -> Result<R> {
-        let mut before = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `before`, which outlives the call.
-        unsafe { call!(cuCtxGetCurrent(&mut before)) }?;
-        self.bind()?;
-        let made = calls();
-        if before != self.raw() {
-            // SAFETY: the context was current on this thread, and nothing here destroys one.
-            unsafe { call!(cuCtxSetCurrent(before)) }?;
-        }
-        made
+        callback::refuse_inside()?;
+        // SAFETY: `self.primary` keeps the context retained.
+        unsafe { call!(cuCtxPushCurrent_v2(self.raw())) }?;
+        let _pushed = Pushed(self);
+        calls()
     }
 
     #[cold]
@@ -272,6 +268,19 @@ impl Context {
     /// For destructors: reports what could not be done; that the context is lost, when nothing can, only if the program does not know.
     pub(crate) fn report_drop(&self, result: Result<()>) {
         report_drop(&self.loss, result);
+    }
+}
+
+/// A context on top of this thread's stack.
+struct Pushed<'a>(&'a Context);
+
+impl Drop for Pushed<'_> {
+    fn drop(&mut self) {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `popped`, which outlives the call.
+        let result = unsafe { call!(cuCtxPopCurrent_v2(&mut popped)) };
+        BOUND.set(std::ptr::null_mut());
+        self.0.report_drop(result);
     }
 }
 

@@ -4,6 +4,8 @@
 //! made from it and given back when the last of them is gone, so objects can be dropped in any order. Calls make it current on the
 //! calling thread if it is not and the driver looks at it.
 
+mod callers_context;
+pub(crate) mod driver_variables;
 mod graph_memory;
 pub(crate) mod info;
 pub(crate) mod limits;

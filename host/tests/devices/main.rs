@@ -3,6 +3,7 @@
 mod choice;
 #[path = "../common/mod.rs"]
 mod common;
+mod driver_variables;
 mod gpu;
 mod held_up;
 mod peer_access;

@@ -1,5 +1,6 @@
 //! Other libraries: tensors by DLPack, contexts, streams and memory by their handles.
 
+mod callers_context;
 #[path = "../common/mod.rs"]
 mod common;
 mod dlpack;

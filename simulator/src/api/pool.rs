@@ -328,7 +328,7 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
             bytes,
             device,
             context: context.id(),
-            access: Arc::default(),
+            access: granted(pool),
             made_by: "a captured cuMemAllocAsync",
         };
         let made = graph::capture_allocation(stream, placement)?;
@@ -344,4 +344,20 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
     }
     stream.note_allocation(pool, address, bytes)?;
     Ok(address)
+}
+
+/// Whom a pool is granted to at this moment: a captured allocation keeps it, whatever the pool is told later.
+fn granted(pool: &Pool) -> Arc<[CUmemAccessDesc]> {
+    let grants = pool.grants().into_iter();
+    grants
+        .map(|(device, access)| CUmemAccessDesc {
+            location: CUmemLocation {
+                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+                __bindgen_anon_1: CUmemLocation_st__bindgen_ty_1 {
+                    id: device as c_int,
+                },
+            },
+            flags: CUmemAccess_flags(access as u32),
+        })
+        .collect()
 }

@@ -183,3 +183,101 @@ fn a_kernel_reads_a_mapped_file() -> Result<()> {
     }
     Ok(())
 }
+
+/// What the attributes say of sharing memory fits together, whatever the device is.
+// covers: UM-02, UM-20, UM-31
+#[test]
+fn the_attributes_of_sharing_fit_together() -> Result<()> {
+    if on_both_kinds_of_devices().is_some() {
+        return Ok(());
+    }
+    let (Fixture { gpu, .. }, reaches) = device()?;
+    let [pageable, page_tables, native, concurrent] = [
+        Attribute::PAGEABLE_MEMORY_ACCESS,
+        Attribute::PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+        Attribute::HOST_NATIVE_ATOMIC_SUPPORTED,
+        Attribute::CONCURRENT_MANAGED_ACCESS,
+    ]
+    .map(|attribute| gpu.attribute(attribute));
+    let (pageable, page_tables, native) = (pageable?, page_tables?, native?);
+    println!(
+        "pageable {pageable}, by the host's page tables {page_tables}, native atomics {native}"
+    );
+    assert_eq!(reaches, pageable == 1);
+    assert!(
+        page_tables <= pageable,
+        "it shares page tables, but no memory"
+    );
+    assert!(
+        pageable <= concurrent?,
+        "it shares all memory, but not at a time"
+    );
+    Ok(())
+}
+
+const SHARED_FILE: &str = "SHARED_FILE";
+const WORDS: usize = 1024;
+
+/// Two processes map one memory file. A kernel of the first one writes it, one of the second one adds up what that has written.
+// covers: UM-19
+#[test]
+fn two_processes_share_memory_of_the_system() -> Result<()> {
+    if is_child() {
+        return use_shared_file();
+    }
+    for attributes in ["88=1", "88=0"] {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let bytes = (WORDS * 4) as u64;
+        file.as_file().set_len(bytes).expect("it grows");
+        let path = file.path().to_str().expect("a name in UTF-8");
+        let [first, second] = ["first", "second"].map(|turn| {
+            let variables = [
+                ("WARPSMITH_SIMULATOR_ATTRIBUTES", attributes),
+                (SHARED_FILE, path),
+                ("TURN", turn),
+            ];
+            run_in_child(&calling_test(), &variables)
+        });
+        let reaches = first.stdout.contains("program's memory: true");
+        let sum = if reaches { 7 } else { 0 };
+        assert!(second.stdout.contains(&format!("sum {sum}\n")), "{second}");
+    }
+    Ok(())
+}
+
+fn use_shared_file() -> Result<()> {
+    let path = std::env::var(SHARED_FILE).expect("the parent names it");
+    let file = std::fs::File::options().read(true).write(true).open(path);
+    let file = file.expect("a file");
+    // SAFETY: the system chooses addresses that are free.
+    let map = unsafe {
+        rustix::mm::mmap(
+            core::ptr::null_mut(),
+            WORDS * 4,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED,
+            file.as_fd(),
+            0,
+        )
+    };
+    let map = map.expect("a mapping");
+    let (Fixture { gpu, module }, reaches) = device()?;
+    let stream = gpu.stream()?;
+    let mut sum = stream.zeroed::<u32>(1)?;
+    if reaches && std::env::var("TURN").as_deref() == Ok("first") {
+        let write = module.kernel(kernels::write_value)?;
+        let last = pointer_to(map.cast::<i32>().wrapping_add(WORDS - 1));
+        // SAFETY: the word is the mapping's, which lives beyond the wait, and nothing else uses it.
+        unsafe { stream.launch_unchecked(&write, Grid::new(1, 1), (last, 7))? };
+    } else if reaches {
+        let add_bytes = module.kernel(kernels::add_bytes)?;
+        let bytes = pointer_to(map.cast_const().cast::<u8>());
+        let grid = Grid::cover(WORDS * 4, 256);
+        // SAFETY: so many bytes live beyond the wait, and the other process has ended.
+        unsafe { stream.launch_unchecked(&add_bytes, grid, (bytes, WORDS * 4, &mut sum))? };
+    }
+    println!("sum {}", stream.download(&sum)?[0]);
+    // SAFETY: it is this mapping, and the kernels have ended.
+    unsafe { rustix::mm::munmap(map, WORDS * 4) }.expect("it is mapped");
+    Ok(())
+}

@@ -161,3 +161,27 @@ fn the_level_of_support_is_one_question() {
         run_in_child(&test, &[(VARIABLE, attributes)]);
     }
 }
+
+/// A program that is started (a fork that executes at once) takes nothing of the memory that its parent goes on with; and the memory keeps its
+/// context, so that there is no access without one.
+// covers: UM-11, UM-14
+#[test]
+fn unified_memory_goes_on_when_another_program_was_started() -> Result<()> {
+    let Fixture { gpu, module } = Fixture::open()?;
+    let stream = gpu.stream()?;
+    let set = module.kernel(kernels::set_each)?;
+    let increase = module.kernel(kernels::increase_each)?;
+    let mut words = gpu.unified::<u32>(1000)?;
+    let grid = Grid::cover(1000, 128);
+    stream.launch(&set, grid, (6, &mut words))?;
+    let other = std::process::Command::new(std::env::current_exe().expect("a program"))
+        .arg("--list")
+        .stdout(std::process::Stdio::null())
+        .status();
+    assert!(other.expect("it is started").success());
+    stream.launch(&increase, grid, (1, &mut words))?;
+    stream.synchronize()?;
+    drop((set, increase, module, stream, gpu));
+    assert_eq!(*words.host()?, [7; 1000]);
+    Ok(())
+}

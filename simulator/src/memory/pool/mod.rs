@@ -199,6 +199,15 @@ impl Pool {
         Memory::global().changed();
     }
 
+    /// The other devices that it is granted to, as an allocation of a graph takes them over when it is captured.
+    pub(crate) fn grants(&self) -> Vec<(usize, Access)> {
+        let rights = lock(&self.rights);
+        let granted = rights.iter().map(|(&device, &access)| (device, access));
+        granted
+            .filter(|&(device, access)| access != Access::None && !self.is_of(device))
+            .collect()
+    }
+
     /// Refuses what an imported pool cannot do.
     pub(crate) fn refuse_imported(&self) -> Result {
         self.own_state().map(drop).ok_or(code::INVALID_VALUE)
