@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use warpsmith_host::Gpu;
 
-use crate::communicator::{Communicator, Options};
+use crate::communicator::Communicator;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
+use crate::options::Options;
 
 /// A process's place among those that a launcher started.
 ///
@@ -94,7 +95,7 @@ impl Launcher {
                     .is_some_and(|value| value.eq_ignore_ascii_case("true"));
                 let port = match number("WARPSMITH_NCCL_PORT")? {
                     Some(port) => port,
-                    None => port + usize::from(agent),
+                    None => port.saturating_add(usize::from(agent)),
                 };
                 Meeting::Address(format!("{address}:{port}"))
             }

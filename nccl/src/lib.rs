@@ -55,16 +55,18 @@ mod id;
 mod join;
 mod launcher;
 mod library;
+mod options;
 
 pub use bandwidth::{Collective, bus_bandwidth};
 pub use call::{functions, version};
-pub use communicator::{Communicator, Options};
+pub use communicator::Communicator;
 pub use element::{Element, Reduction};
 pub use error::{Error, Library, Misuse, NcclError, Result};
 pub use group::{Group, group, try_group};
 pub use id::UniqueId;
 pub use launcher::Launcher;
 pub use library::{Functions, Version};
+pub use options::Options;
 
 /// The book's page on this crate: its examples are compiled.
 #[cfg(doctest)]
