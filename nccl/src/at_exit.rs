@@ -2,6 +2,7 @@
 //! run would use what they have freed.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, Once, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 static RUNNING: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
+/// The process that the work runs in. A child that it forks has none of its threads.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Work in the background, which the end of the process waits for until this is dropped.
 pub(crate) struct Awaited(());
@@ -26,6 +29,7 @@ impl Awaited {
             // awaited.
             let _ = unsafe { atexit(wait) };
         });
+        PROCESS.store(std::process::id(), Ordering::Relaxed);
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         Awaited(())
     }
@@ -39,6 +43,10 @@ impl Drop for Awaited {
 }
 
 extern "C" fn wait() {
+    // In a forked child nothing ends the work that it has a copy of, nor frees a lock that was held.
+    if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+        return;
+    }
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     // A lock that panicked, or a time that is over: the process ends in any case.
     let _ = ENDED.wait_timeout_while(running, LIMIT, |running| *running > 0);

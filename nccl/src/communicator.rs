@@ -1,66 +1,20 @@
 //! Communicators: a rank's membership in a set of ranks, each on a GPU of its own.
 
 use std::fmt::Display;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use warpsmith_host::{ForeignOutcome, Gpu, Revocable, Stream};
-use warpsmith_nccl_abi::{ncclComm_t, ncclConfig_t, ncclResult_t};
+use warpsmith_nccl_abi::{ncclComm_t, ncclResult_t};
 
 use crate::at_exit::Awaited;
 use crate::call::{check, failed, finish};
 use crate::error::{Error, Result};
 use crate::library::Loaded;
 use crate::registered::Registrations;
-
-/// How a communicator is made.
-///
-/// ```
-/// use warpsmith_nccl::Options;
-///
-/// // Leaves the rest of the GPU to other kernels.
-/// let few = Options { most_blocks: Some(8), ..Options::default() };
-/// assert_eq!(few.timeout.as_secs(), 300);
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How long a call may wait on the host for other ranks: to come together, and to connect when they first speak to each other.
-    pub timeout: Duration,
-    /// The least number of blocks of NCCL's kernels, 1 or more (`minCTAs`); `None` leaves it to NCCL. The same for all ranks.
-    pub least_blocks: Option<u32>,
-    /// The greatest (`maxCTAs`): fewer leave more of the GPU to other kernels, and move data more slowly.
-    pub most_blocks: Option<u32>,
-}
-
-impl Default for Options {
-    /// Five minutes, and as many blocks as NCCL takes.
-    fn default() -> Self {
-        Options {
-            timeout: Duration::from_secs(300),
-            least_blocks: None,
-            most_blocks: None,
-        }
-    }
-}
-
-impl Options {
-    /// In NCCL's words, for calls that do not wait for other ranks.
-    pub(crate) fn config(&self) -> ncclConfig_t {
-        let blocks = |count: Option<u32>| match count {
-            None => ncclConfig_t::DEFAULT.minCTAs,
-            // NCCL refuses numbers beyond what it has.
-            Some(count) => count.try_into().unwrap_or(i32::MAX),
-        };
-        ncclConfig_t {
-            blocking: 0,
-            minCTAs: blocks(self.least_blocks),
-            maxCTAs: blocks(self.most_blocks),
-            ..ncclConfig_t::DEFAULT
-        }
-    }
-}
 
 /// A rank among several, on a GPU of its own. Its methods are those of [`Group`](crate::Group), each as a group of one call.
 ///
@@ -182,7 +136,7 @@ impl<'a> Taken<'a> {
 
     /// As [`Inner::finish`], for calls that enqueue nothing.
     pub(crate) fn finish(&mut self, call: &'static str) -> Result<()> {
-        // SAFETY: the communicator is alive, and this thread's alone.
+        // SAFETY: the communicator was alive when `take` locked its state, which this value has held since.
         unsafe { self.inner.finish(call) }.map_err(|error| self.end_after(error))
     }
 
@@ -307,21 +261,22 @@ impl Inner {
             return Ok(());
         }
         let (nccl, comm) = (self.nccl, self.comm());
-        // SAFETY: the communicator is alive.
+        // SAFETY: the communicator is alive (`life` was read above), and this thread holds its state.
         let code = unsafe { (nccl.functions.ncclCommFinalize)(comm) };
         check("ncclCommFinalize", code, Some(comm))?;
-        // SAFETY: the communicator is alive.
+        // SAFETY: the communicator is alive until `ncclCommDestroy` below; this thread holds its state.
         let done = unsafe { finish(nccl, "ncclCommFinalize", comm, self.timeout, &|| false) };
         match done {
             Ok(Some(())) => {}
             Ok(None) => return Err(self.timed_out("Communicator::close", self.timeout)),
             Err(error) => {
-                self.abort(&mut state, &error)?;
+                // The first error is the one to tell.
+                let _ = self.abort(&mut state, &error);
                 return Err(error);
             }
         }
         state.life = Life::Closed;
-        // SAFETY: the communicator is alive until here, and never used again.
+        // SAFETY: the communicator is alive until this call (this thread holds its state), and `Life::Closed` keeps all others from using it.
         let code = unsafe { (nccl.functions.ncclCommDestroy)(comm) };
         self.registrations.end();
         check("ncclCommDestroy", code, None)
@@ -347,15 +302,20 @@ impl Drop for Inner {
         );
         rest.state().outcome = outcome;
         rest.registrations = self.registrations.clone();
+        // Where no thread can be started the communicator leaks: dropping it would only try to start another thread.
+        let rest = ManuallyDrop::new(rest);
         let awaited = Awaited::new();
-        std::thread::spawn(move || {
+        let started = std::thread::Builder::new().spawn(move || {
             let _awaited = awaited;
+            let rest = ManuallyDrop::into_inner(rest);
             let _ = rest.gpu.make_current();
             if rest.close().is_err() {
                 // Nothing more can be done but to leave it.
                 rest.state().life = Life::Aborted;
             }
         });
+        // A destructor has nobody to tell.
+        drop(started);
     }
 }
 
@@ -406,7 +366,8 @@ impl Communicator {
     fn asynchronous_error(&self) -> Option<Error> {
         let comm = self.inner.comm();
         let mut state = ncclResult_t::ncclSuccess;
-        // SAFETY: the communicator is alive; NCCL writes one value to `state`, which outlives the call.
+        // SAFETY: the communicator is alive: the caller got its state from `Inner::alive`; NCCL writes one value to `state`, which outlives the
+        // call.
         let code = unsafe { (self.inner.nccl.functions.ncclCommGetAsyncError)(comm, &mut state) };
         let code = if code == ncclResult_t::ncclSuccess {
             state
@@ -440,9 +401,11 @@ impl Communicator {
                     error => error,
                 };
                 if let Some(error) = error {
-                    match self.may_be_aborted() {
-                        true => self.inner.abort(&mut state, &error)?,
-                        false => state.outcome.give_up(&error),
+                    if self.may_be_aborted() {
+                        // The first error is the one to tell.
+                        let _ = self.inner.abort(&mut state, &error);
+                    } else {
+                        state.outcome.give_up(&error);
                     }
                     return Err(error);
                 }
@@ -466,9 +429,9 @@ impl Communicator {
         self.inner.nccl.is_simulator || !self.inner.is_held()
     }
 
-    /// Ends the communicator at once: work that waits for other ranks ends, and theirs gets an error. What work of it was writing that no wait has
-    /// covered is undefined, and the host cannot read it ([`warpsmith_host::Error::Unfinished`]) until something else has written it. So does a call of another thread that waits on the host for other ranks. Once it is aborted, or if it was before, this does
-    /// nothing.
+    /// Ends the communicator at once: its work that waits for other ranks ends, and the other ranks' work gets an error. A call of another thread
+    /// that waits on the host for other ranks ends, too. Memory that its unfinished work was writing is undefined, and the host cannot read it
+    /// ([`warpsmith_host::Error::Unfinished`]) until something else has written it. Does nothing if the communicator was aborted before.
     ///
     /// # Errors
     ///
@@ -492,7 +455,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// What went wrong in the work; that it does not end in [`Options::timeout`]; that a graph still holds the communicator.
+    /// What went wrong in the work; that it does not end in [`Options::timeout`](crate::Options::timeout); that a graph still holds the communicator.
     pub fn close(self) -> Result<()> {
         if self.inner.is_held() {
             return Err(Error::misuse(

@@ -193,13 +193,26 @@ fn greet(mut stream: TcpStream, id: &UniqueId, end: Instant) -> std::io::Result<
     Ok(u64::from_be_bytes(number))
 }
 
+/// Connects to the first of the addresses that answers before `end`.
+fn connect(address: &impl ToSocketAddrs, end: Instant) -> std::io::Result<TcpStream> {
+    let mut last = ErrorKind::AddrNotAvailable.into();
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, rest(end)) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
 fn fetch(
     address: &impl ToSocketAddrs,
     rank: usize,
     end: Instant,
 ) -> std::io::Result<[u8; NCCL_UNIQUE_ID_BYTES]> {
-    let mut stream = TcpStream::connect(address)?;
+    let mut stream = connect(address, end)?;
     stream.set_read_timeout(Some(rest(end)))?;
+    stream.set_write_timeout(Some(rest(end)))?;
     stream.write_all(GREETING)?;
     stream.write_all(&(rank as u64).to_be_bytes())?;
     let mut bytes = [0; NCCL_UNIQUE_ID_BYTES];

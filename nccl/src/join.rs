@@ -1,4 +1,4 @@
-//! How communicators come to be: ranks come together by an id, or split off others.
+//! Making communicators: ranks join by an id, or split an existing communicator.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use warpsmith_host::Gpu;
 use warpsmith_nccl_abi::{NCCL_SPLIT_NOCOLOR, ncclComm_t, ncclResult_t};
 
 use crate::call::{check, finish, grouped};
-use crate::communicator::{Communicator, Inner, Options, Taken};
+use crate::communicator::{Communicator, Inner, Taken};
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
 use crate::library::{Loaded, loaded};
+use crate::options::Options;
 
 impl Communicator {
     /// One communicator for each GPU of this process: rank `i` is `gpus[i]`. One thread may speak for all of them, in groups
@@ -235,7 +236,7 @@ unsafe fn settle<T>(
 ) -> Result<()> {
     let come = |one: &(ncclComm_t, T)| {
         let (timeout, (rank, size)) = of(one);
-        // SAFETY: the communicator is alive: this function's condition.
+        // SAFETY: the communicator is alive: it was begun, and nobody else can have ended it: this function's condition.
         let done = unsafe { finish(nccl, call, one.0, timeout, &|| false) }?;
         done.ok_or(Error::Timeout {
             call,

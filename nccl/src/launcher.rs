@@ -2,11 +2,12 @@
 
 use warpsmith_host::Gpu;
 
-use crate::communicator::{Communicator, Options};
+use crate::communicator::Communicator;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::{Meeting, meeting};
+use crate::options::Options;
 
 /// A process's place among those that a launcher started.
 ///

@@ -57,6 +57,7 @@ mod launcher;
 mod library;
 mod meeting;
 mod methods;
+mod options;
 mod reduction;
 mod registered;
 mod rooted;
@@ -64,13 +65,14 @@ mod varying;
 
 pub use bandwidth::{Collective, bus_bandwidth};
 pub use call::{functions, version};
-pub use communicator::{Communicator, Options};
+pub use communicator::Communicator;
 pub use element::Element;
 pub use error::{Error, Library, Misuse, NcclError, Result};
 pub use group::{Group, group, try_group};
 pub use id::UniqueId;
 pub use launcher::Launcher;
 pub use library::{Functions, NewerFunctions, Version};
+pub use options::Options;
 pub use reduction::{PremultipliedSum, PremultipliedSumOnDevice, Reduce, Reduction};
 pub use warpsmith_nccl_abi::{F8E4M3, F8E5M2};
 

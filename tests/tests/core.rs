@@ -24,7 +24,7 @@ mod safe;
 mod shared_memory;
 #[path = "core/statics.rs"]
 mod statics;
-#[path = "core/texture.rs"]
+#[path = "core/texture/mod.rs"]
 mod texture;
 #[path = "core/views.rs"]
 mod views;

@@ -48,20 +48,23 @@ pub(crate) trait OrderedMemory: Send + Sync {
         None
     }
 
-    /// Puts a use by work that `call` is about to enqueue in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
+    /// Puts a use by work that `_call` is about to enqueue in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
     ///
     /// # Errors
     ///
     /// The memory may not be used in this stream, or the driver refuses.
     fn order_use(
         &self,
-        call: &'static str,
+        _call: &'static str,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
         launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.history()
+            .order_use(guard, stream, launch, access, scope)
+    }
 }
 
 /// Who has used a piece of memory, where.

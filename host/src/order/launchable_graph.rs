@@ -6,14 +6,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::access::{Access, ViewScope};
+use super::access::Access;
 use super::history::{OrderedMemory, UseHistory};
 use super::memory_use::MemoryUse;
-use super::order_lock::OrderGuard;
-use super::stream_handle::StreamHandle;
-use crate::error::Result;
 use crate::panics::reports::PanicSource;
-use crate::panics::timeline::NewLaunch;
 
 /// What there is to know of a graph for work that may launch it.
 pub(crate) struct LaunchableGraph {
@@ -46,17 +42,5 @@ impl Turn {
 impl OrderedMemory for Turn {
     fn history(&self) -> &UseHistory {
         &self.history
-    }
-
-    fn order_use(
-        &self,
-        _call: &'static str,
-        guard: &OrderGuard<'_>,
-        stream: &Arc<StreamHandle>,
-        launch: &NewLaunch<'_>,
-        access: Access,
-        scope: ViewScope,
-    ) -> Result<()> {
-        self.history.order_use(guard, stream, launch, access, scope)
     }
 }

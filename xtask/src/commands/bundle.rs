@@ -119,7 +119,8 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
 
     let tests = staging.join("tests");
     fs::create_dir(&tests)?;
-    let mut arguments = vec!["test", "--release", "--no-run", "--test", "*"];
+    // A pattern of names would take in those that need a feature, which cargo refuses; this leaves them out.
+    let mut arguments = vec!["test", "--release", "--no-run", "--tests"];
     for package in TESTED {
         arguments.extend(["--package", package]);
     }

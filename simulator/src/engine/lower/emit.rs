@@ -35,7 +35,8 @@ impl Builder<'_, '_> {
         let start = self.words.len();
         self.words.resize(start + size_of::<O>() / 4, 0);
         let words = &mut self.words[start..];
-        // SAFETY: `Operands` are structs of so many `u32`, so that they can be copied as such.
+        // SAFETY: `O` is `repr(C)` with fields of `u32` alone (the condition of `Operands`), so all its bytes are initialised; `words` was
+        // extended by its size above.
         unsafe {
             let from = (&raw const operands).cast::<u8>();
             from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), words.len() * 4);

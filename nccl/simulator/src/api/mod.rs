@@ -1,29 +1,26 @@
 //! The C functions: arguments checked, then handed to the floors below.
 
+mod arguments;
+mod collectives;
+mod membership;
+
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use warpsmith_abi as raw;
 use warpsmith_nccl_abi::*;
 
-use crate::collective::Collective;
-use crate::communicator::{self, Communicator, Factor, intern, lock};
+use self::arguments::{MARK, blocking, key_of, put};
+use self::collectives::{Parts, collective, transfer};
+use self::membership::{begin, give_back, settle, with_primary};
+use crate::communicator::{self, Factor, intern, lock};
 use crate::driver::call;
-use crate::element;
-use crate::exchange::{Call, Header};
+use crate::exchange::Call;
 use crate::failure::{Failure, Result};
-use crate::group::{self, Operation};
-use crate::job::{self, Region, Transfer};
-use crate::registration;
-use crate::split::Seat;
-use crate::{VERSION, world};
+use crate::{VERSION, element, group, registration, world};
 
 /// What went wrong last, and all texts that were ever handed out.
 static LAST: Mutex<(String, Vec<CString>)> = Mutex::new((String::new(), Vec::new()));
-
-/// What an id begins with.
-const MARK: &[u8; 16] = b"warpsmith-nccl-1";
 
 fn answer(body: impl FnOnce() -> Result<()>) -> ncclResult_t {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
@@ -42,20 +39,6 @@ fn answer(body: impl FnOnce() -> Result<()>) -> ncclResult_t {
             failure.code
         }
     }
-}
-
-/// Writes an answer where the caller wants it.
-///
-/// # Safety
-///
-/// `place` is null or valid for a write.
-unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
-    if place.is_null() {
-        return Err(Failure::argument("a pointer for an answer is null"));
-    }
-    // SAFETY: it is not null: this function's condition.
-    unsafe { place.write(value) };
-    Ok(())
 }
 
 macro_rules! functions {
@@ -389,313 +372,6 @@ unsafe extern "C" fn ncclGetLastError(comm: ncclComm_t) -> *const c_char {
         let (last, known) = &mut *lock(&LAST);
         intern(known, last)
     })
-}
-
-/// What ranks come together by.
-fn key_of(id: &ncclUniqueId) -> Result<String> {
-    let bytes = id.internal.map(|byte| byte as u8);
-    let key = &bytes[MARK.len()..MARK.len() + 32];
-    match bytes.starts_with(MARK) && key.iter().all(u8::is_ascii_hexdigit) {
-        true => Ok(String::from_utf8_lossy(key).into_owned()),
-        false => Err(Failure::argument(
-            "the id does not come from ncclGetUniqueId of the simulator's NCCL",
-        )),
-    }
-}
-
-/// What a configuration says about whether calls wait; `None` where there is none, and `true` where it says nothing.
-///
-/// # Errors
-///
-/// It is none, or NCCL refuses what it says.
-///
-/// # Safety
-///
-/// `config` is null, or as many bytes can be read there as the structure says.
-unsafe fn blocking(config: *const ncclConfig_t) -> Result<Option<bool>> {
-    if config.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: all versions of the structure begin with these two: this function's condition.
-    let (size, magic) = unsafe {
-        (
-            (&raw const (*config).size).read(),
-            (&raw const (*config).magic).read(),
-        )
-    };
-    /// Of the structure of NCCL 2.14, the first.
-    const LEAST: usize = 24;
-    if magic != NCCL_API_MAGIC || size < LEAST {
-        return Err(Failure::argument(
-            "the configuration was not initialised with NCCL_CONFIG_INITIALIZER",
-        ));
-    }
-    let mut known = ncclConfig_t::DEFAULT;
-    // SAFETY: so many bytes can be read and written, and any bytes are a configuration.
-    unsafe {
-        (&raw mut known)
-            .cast::<u8>()
-            .copy_from_nonoverlapping(config.cast(), size.min(size_of::<ncclConfig_t>()));
-    }
-    let said = |value: c_int| (value != NCCL_CONFIG_UNDEF_INT).then_some(value);
-    let least = said(known.minCTAs);
-    let most = said(known.maxCTAs);
-    let refused = |what: &str, value: c_int| {
-        Err(Failure::argument(format!(
-            "the configuration's {what} is {value}"
-        )))
-    };
-    match (said(known.blocking), least, most) {
-        (Some(value), ..) if value != 0 && value != 1 => refused("blocking", value),
-        (_, Some(value), _) if value <= 0 => refused("minCTAs", value),
-        (_, _, Some(value)) if value <= 0 => refused("maxCTAs", value),
-        (_, Some(least), Some(most)) if least > most => refused("minCTAs, above maxCTAs,", least),
-        (blocking, ..) => Ok(Some(blocking != Some(0))),
-    }
-}
-
-/// # Safety
-///
-/// `place` is null or valid for a write.
-unsafe fn begin(
-    place: *mut ncclComm_t,
-    ranks: c_int,
-    key: String,
-    rank: c_int,
-    blocking: bool,
-) -> Result<()> {
-    // SAFETY: this function's condition.
-    unsafe { put(place, std::ptr::null_mut()) }?;
-    if ranks <= 0 || rank < 0 || rank >= ranks {
-        return Err(Failure::argument(format!(
-            "there is no rank {rank} of {ranks}"
-        )));
-    }
-    let (rank, ranks) = (rank as usize, ranks as usize);
-    let seat = Seat {
-        key,
-        rank,
-        ranks,
-        members: Vec::new(),
-    };
-    let communicator = Communicator::begin(seat, blocking)?;
-    // SAFETY: the place is valid: this function's condition.
-    unsafe { settle(Some(place), communicator, blocking) }
-}
-
-/// Writes a handle for a communicator that has begun to come in, if there is to be one, and waits for it where the call blocks.
-///
-/// # Safety
-///
-/// The place is valid for a write.
-unsafe fn settle(
-    place: Option<*mut ncclComm_t>,
-    communicator: Arc<Communicator>,
-    blocking: bool,
-) -> Result<()> {
-    let handle = place.map(|place| (place, communicator::register(&communicator)));
-    if let Some((place, handle)) = handle {
-        // SAFETY: this function's condition.
-        unsafe { place.write(handle) };
-    }
-    if !blocking {
-        return group::go_on();
-    }
-    let joined = group::join(communicator);
-    if let (Err(_), Some((place, handle))) = (&joined, handle) {
-        communicator::forget(handle);
-        // SAFETY: this function's condition.
-        unsafe { place.write(std::ptr::null_mut()) };
-    }
-    joined
-}
-
-/// Does something with a device's primary context, which is kept from then on, as the CUDA runtime keeps it.
-fn with_primary(device: c_int, body: impl FnOnce() -> Result<()>) -> Result<()> {
-    let mut context = std::ptr::null_mut();
-    // SAFETY: the driver writes one handle to `context`, which outlives the call.
-    unsafe { call!(cuDevicePrimaryCtxRetain(&mut context, device)) }?;
-    // SAFETY: the context was retained above.
-    unsafe { call!(cuCtxPushCurrent_v2(context)) }?;
-    let result = body();
-    // SAFETY: the driver writes one handle to `context`, which outlives the call.
-    unsafe { call!(cuCtxPopCurrent_v2(&mut context)) }?;
-    result
-}
-
-/// The communicator leaves, and its handle is no handle any more.
-fn give_back(handle: ncclComm_t, communicator: &Communicator) {
-    communicator.leave();
-    let _ = communicator.context().with(|| {
-        job::forget_last(communicator);
-        Ok(())
-    });
-    registration::forget(handle);
-    communicator::forget(handle);
-}
-
-fn rank_of(rank: c_int, ranks: usize) -> Result<usize> {
-    usize::try_from(rank)
-        .ok()
-        .filter(|&rank| rank < ranks)
-        .ok_or_else(|| Failure::argument(format!("there is no rank {rank} of {ranks}")))
-}
-
-fn region(pointer: *const c_void, bytes: usize, what: &str) -> Result<Region> {
-    if pointer.is_null() && bytes > 0 {
-        return Err(Failure::argument(format!("the buffer to {what} is null")));
-    }
-    Ok(Region {
-        address: pointer.addr() as u64,
-        bytes,
-    })
-}
-
-fn bytes_of(count: usize, element: usize, ranks: usize) -> Result<()> {
-    count
-        .checked_mul(element)
-        .and_then(|bytes| bytes.checked_mul(ranks))
-        .filter(|&bytes| bytes <= isize::MAX as usize)
-        .map(drop)
-        .ok_or_else(|| Failure::argument(format!("{count} elements are more than memory has")))
-}
-
-#[allow(clippy::too_many_arguments)] // NCCL's own.
-fn collective(
-    call: Call,
-    send: *const c_void,
-    receive: *mut c_void,
-    count: usize,
-    kind: ncclDataType_t,
-    reduction: ncclRedOp_t,
-    root: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> Result<()> {
-    let communicator = communicator::find(comm)?;
-    let world = communicator.ready()?;
-    let (rank, ranks) = (world.rank, world.ranks);
-    let element = element::size(kind)?;
-    bytes_of(count, element, ranks)?;
-    let (reduction, factor) = if reduction.0 < ncclRedOp_t::BUILT_IN {
-        (reduction, None)
-    } else {
-        let made = ncclRedOp_t(ncclRedOp_t::BUILT_IN);
-        (made, Some(communicator.factor(reduction, kind)?))
-    };
-    let collective = Collective {
-        call,
-        kind,
-        reduction,
-        root: rank_of(root, ranks)?,
-        count,
-        element,
-        factor,
-    };
-    let mut inputs = vec![region(send, collective.send_bytes(rank, ranks), "send")?];
-    if let Some(Factor::OnDevice(address)) = factor {
-        inputs.push(Region {
-            address,
-            bytes: element,
-        });
-    }
-    let output = region(receive, collective.receive_bytes(rank, ranks), "receive")?;
-    let operation = Operation::Collective(collective, inputs, output);
-    group::add(communicator.clone(), stream as raw::CUstream, operation)
-}
-
-/// A collective that is a group of sends and receives, of as many elements each.
-struct Parts {
-    communicator: Arc<Communicator>,
-    rank: usize,
-    ranks: usize,
-    count: usize,
-    bytes: usize,
-    kind: ncclDataType_t,
-    stream: cudaStream_t,
-}
-
-impl Parts {
-    fn of(
-        count: usize,
-        kind: ncclDataType_t,
-        comm: ncclComm_t,
-        stream: cudaStream_t,
-    ) -> Result<Parts> {
-        let communicator = communicator::find(comm)?;
-        let world = communicator.ready()?;
-        let (rank, ranks) = (world.rank, world.ranks);
-        let element = element::size(kind)?;
-        bytes_of(count, element, ranks)?;
-        Ok(Parts {
-            communicator: communicator.clone(),
-            rank,
-            ranks,
-            count,
-            bytes: count * element,
-            kind,
-            stream,
-        })
-    }
-
-    fn rank_of(&self, rank: c_int) -> Result<usize> {
-        rank_of(rank, self.ranks)
-    }
-
-    /// Makes the sends and receives of each rank, beside each other.
-    fn transfer(&self, part: impl FnMut(usize) -> Result<()>) -> Result<()> {
-        group::start();
-        let added = (0..self.ranks).try_for_each(part);
-        if let Err(failure) = &added {
-            group::note_failure(failure);
-        }
-        group::end()
-    }
-
-    fn send(&self, from: *const c_void, part: usize, peer: usize) -> Result<()> {
-        self.add(true, from, part, peer)
-    }
-
-    fn receive(&self, to: *const c_void, part: usize, peer: usize) -> Result<()> {
-        self.add(false, to, part, peer)
-    }
-
-    fn add(&self, sends: bool, pointer: *const c_void, part: usize, peer: usize) -> Result<()> {
-        let what = if sends { "send" } else { "receive" };
-        let mut region = region(pointer, self.bytes, what)?;
-        region.address += (part * self.bytes) as u64;
-        let header = Header {
-            call: Call::Transfer,
-            kind: self.kind,
-            reduction: ncclRedOp_t::ncclSum,
-            root: 0,
-            count: self.count as u64,
-        };
-        let transfer = Transfer {
-            peer,
-            header,
-            sends,
-        };
-        let operation = Operation::Transfer(transfer, region);
-        group::add(
-            self.communicator.clone(),
-            self.stream as raw::CUstream,
-            operation,
-        )
-    }
-}
-
-fn transfer(
-    sends: bool,
-    pointer: *const c_void,
-    count: usize,
-    kind: ncclDataType_t,
-    peer: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> Result<()> {
-    let parts = Parts::of(count, kind, comm, stream)?;
-    parts.add(sends, pointer, 0, parts.rank_of(peer)?)
 }
 
 #[cfg(test)]

@@ -4,12 +4,15 @@
 //! its name. It holds a slot for each rank, and a ring of bytes for each ordered pair of ranks, which the first of the two alone writes and
 //! the second alone reads. A rank that ends is noticed by a descriptor of its process.
 
+mod key;
+mod layout;
+
 use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,76 +21,13 @@ use rustix::fs::FallocateFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+pub(crate) use self::key::{key_of, new_key, random};
+pub(crate) use self::layout::Part;
+use self::layout::{COMING, EMPTY, FAILED, HERE, Header, LEFT, RING, Ring, Slot, size_of_world};
 use crate::failure::{Failure, Result};
 
-/// Bytes of what a key is made of.
-const KEY: usize = 16;
-
-/// What one rank says in a split.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
-    pub(crate) color: i32,
-    pub(crate) key: i32,
-    /// How many collectives it has called before, or [`Part::UNKNOWN`].
-    pub(crate) calls: u64,
-    /// By which its color comes together if it becomes the first rank of it.
-    pub(crate) id: [u8; KEY],
-}
-
-impl Part {
-    /// [`Part::calls`] of a rank that has captured some: a graph makes them any number of times.
-    pub(crate) const UNKNOWN: u64 = u64::MAX;
-}
-
-/// Bytes of a ring; a power of two.
-const RING: usize = 64 * 1024;
 /// How often other ranks are looked after.
 const LOOK: Duration = Duration::from_millis(5);
-
-#[repr(C, align(64))]
-struct Header {
-    /// How many ranks there are; 0 until the first one says it.
-    ranks: AtomicU32,
-    /// How many have come.
-    come: AtomicU32,
-}
-
-#[repr(C, align(64))]
-struct Slot {
-    state: AtomicU32,
-    process: AtomicU32,
-    device: AtomicU64,
-    /// How many splits this rank has said its part in.
-    splits: AtomicU64,
-    /// Its parts in the last two, each where the lowest bit of the split's number says: who says the next one has read all others' before, so
-    /// that nobody reads the one before that any more.
-    parts: [SaidPart; 2],
-}
-
-/// A [`Part`].
-#[repr(C)]
-struct SaidPart {
-    color: AtomicU32,
-    key: AtomicU32,
-    calls: AtomicU64,
-    id: [AtomicU64; 2],
-}
-
-/// The states of a slot.
-const EMPTY: u32 = 0;
-const COMING: u32 = 1;
-const HERE: u32 = 2;
-const LEFT: u32 = 3;
-const FAILED: u32 = 4;
-
-#[repr(C, align(64))]
-struct Ring {
-    written: AtomicU64,
-    _apart: [u64; 7],
-    read: AtomicU64,
-    _apart_too: [u64; 7],
-    bytes: [u8; RING],
-}
 
 /// One rank's view of the memory that all of them share.
 pub(crate) struct World {
@@ -96,6 +36,8 @@ pub(crate) struct World {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
     path: PathBuf,
+    /// Whether this rank's slot is its own. One that was refused leaves the slot, and the file's name, to the others.
+    has_come: bool,
     /// The other ranks' processes, as far as they were seen.
     processes: Mutex<Vec<Option<OwnedFd>>>,
     looked: Mutex<Instant>,
@@ -119,8 +61,10 @@ fn path_of(key: &str) -> PathBuf {
     folder.join(format!("warpsmith-nccl-{key}"))
 }
 
-fn size_of_world(ranks: usize) -> usize {
-    size_of::<Header>() + ranks * size_of::<Slot>() + ranks * ranks * size_of::<Ring>()
+fn too_many(ranks: usize) -> Failure {
+    Failure::argument(format!(
+        "the simulator's NCCL has no room for {ranks} ranks: start fewer"
+    ))
 }
 
 impl World {
@@ -133,6 +77,8 @@ impl World {
         stopped: &dyn Fn() -> bool,
     ) -> Result<World> {
         let path = path_of(key);
+        // Before there is a file.
+        size_of_world(ranks).ok_or_else(|| too_many(ranks))?;
         let file = File::options()
             .read(true)
             .write(true)
@@ -140,14 +86,14 @@ impl World {
             .truncate(false)
             .open(&path)
             .map_err(|error| Failure::system(&path.display().to_string(), error))?;
-        let world = World::map(&file, path, rank, ranks)?;
+        let mut world = World::map(&file, path, rank, ranks)?;
         world.come_in(device)?;
         world.wait_for_all(stopped)?;
         Ok(world)
     }
 
     fn map(file: &File, path: PathBuf, rank: usize, ranks: usize) -> Result<World> {
-        let bytes = size_of_world(ranks);
+        let bytes = size_of_world(ranks).ok_or_else(|| too_many(ranks))?;
         let failed = |error: rustix::io::Errno| Failure::system("shared memory", error);
         // This never makes the file smaller, whatever another rank takes for its size.
         rustix::fs::fallocate(file, FallocateFlags::empty(), bytes as u64 - 1, 1)
@@ -172,6 +118,7 @@ impl World {
             rank,
             ranks,
             path,
+            has_come: false,
             processes: Mutex::new((0..ranks).map(|_| None).collect()),
             looked: Mutex::new(Instant::now()),
         })
@@ -194,11 +141,11 @@ impl World {
         let offset = size_of::<Header>()
             + self.ranks * size_of::<Slot>()
             + (from * self.ranks + to) * size_of::<Ring>();
-        // SAFETY: the rings follow the slots, one for each pair of ranks.
+        // SAFETY: the rings follow the slots, one for each pair of ranks, within the mapping (`size_of_world`).
         unsafe { self.base.add(offset).as_ptr().cast_const().cast() }
     }
 
-    fn come_in(&self, device: u64) -> Result<()> {
+    fn come_in(&mut self, device: u64) -> Result<()> {
         let header = self.header();
         let ranks = self.ranks as u32;
         if let Err(known) =
@@ -227,6 +174,7 @@ impl World {
         slot.device.store(device, Ordering::SeqCst);
         slot.state.store(HERE, Ordering::SeqCst);
         header.come.fetch_add(1, Ordering::SeqCst);
+        self.has_come = true;
         Ok(())
     }
 
@@ -440,34 +388,16 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.fail();
-        if self.header().come.load(Ordering::SeqCst) < self.ranks as u32 {
-            // Not all have come, and none will without this one.
-            let _ = std::fs::remove_file(&self.path);
+        if self.has_come {
+            self.fail();
+            if self.header().come.load(Ordering::SeqCst) < self.ranks as u32 {
+                // Not all have come, and none will without this one.
+                let _ = std::fs::remove_file(&self.path);
+            }
         }
         // SAFETY: `map` made the mapping, whose references end with `self`.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast::<c_void>(), self.bytes) };
     }
-}
-
-/// What makes a key that no other communicator has.
-pub(crate) fn random() -> Result<[u8; KEY]> {
-    use std::io::Read;
-    let mut bytes = [0; KEY];
-    File::open("/dev/urandom")
-        .and_then(|mut random| random.read_exact(&mut bytes))
-        .map_err(|error| Failure::system("/dev/urandom", error))?;
-    Ok(bytes)
-}
-
-/// The key that these bytes make.
-pub(crate) fn key_of(bytes: &[u8; KEY]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A key that no other communicator has.
-pub(crate) fn new_key() -> Result<String> {
-    random().map(|bytes| key_of(&bytes))
 }
 
 fn refuse_if(stopped: &dyn Fn() -> bool) -> Result<()> {
@@ -478,68 +408,4 @@ fn refuse_if(stopped: &dyn Fn() -> bool) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_go_round_the_ring() {
-        let key = new_key().expect("a key");
-        let other = key.clone();
-        let thread = std::thread::spawn(move || {
-            let world = World::join(&other, 1, 2, 1, &|| false).expect("both come");
-            let mut data = vec![0; 3 * RING + 5];
-            let mut done = 0;
-            while done < data.len() {
-                done += world.read(0, &mut data[done..]);
-            }
-            world.leave();
-            data
-        });
-        let world = World::join(&key, 0, 2, 0, &|| false).expect("both come");
-        let data: Vec<u8> = (0..3 * RING + 5).map(|i| (i % 251) as u8).collect();
-        let mut done = 0;
-        while done < data.len() {
-            done += world.write(1, &data[done..]);
-        }
-        assert!(thread.join().expect("no panic") == data);
-        assert!(world.has_left(1));
-        assert!(!path_of(&key).exists());
-    }
-
-    #[test]
-    fn who_is_told_to_stop_does_not_wait_for_those_who_never_come() {
-        let key = new_key().expect("a key");
-        let error = World::join(&key, 0, 2, 0, &|| true).err().expect("stopped");
-        assert!(error.reason.contains("aborted"), "{error:?}");
-        assert!(!path_of(&key).exists());
-    }
-
-    #[test]
-    fn two_ranks_of_one_device_are_refused_and_so_is_another_number_of_ranks() {
-        let key = new_key().expect("a key");
-        let other = key.clone();
-        let thread = std::thread::spawn(move || World::join(&other, 1, 2, 7, &|| false).err());
-        let here = World::join(&key, 0, 2, 7, &|| false).err();
-        let there = thread.join().expect("no panic");
-        for error in [here, there] {
-            let error = error.expect("refused");
-            assert!(
-                error.reason.contains("same device") || error.reason.contains("has failed"),
-                "{error:?}"
-            );
-        }
-
-        let key = new_key().expect("a key");
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path_of(&key));
-        let world = World::map(&file.expect("a file"), path_of(&key), 0, 2).expect("mapped");
-        world.come_in(0).expect("the first");
-        let error = World::join(&key, 1, 3, 1, &|| false)
-            .err()
-            .expect("refused");
-        assert!(error.reason.contains("says that there are 3"), "{error:?}");
-    }
-}
+mod tests;
