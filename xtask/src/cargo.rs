@@ -14,7 +14,7 @@ pub struct Executable {
     pub package: String,
     /// Its path.
     pub path: PathBuf,
-    /// Whether it is a test harness.
+    /// Whether it is an integration test.
     pub is_test: bool,
 }
 
@@ -111,7 +111,10 @@ fn executable(line: &str) -> Option<Executable> {
         name: message["target"]["name"].as_str()?.to_owned(),
         package: package.to_owned(),
         path: PathBuf::from(path),
-        is_test: message["profile"]["test"].as_bool()?,
+        is_test: message["profile"]["test"].as_bool()?
+            && message["target"]["kind"]
+                .as_array()
+                .is_some_and(|kinds| kinds.iter().any(|kind| kind == "test")),
     })
 }
 
@@ -148,9 +151,12 @@ mod tests {
 
     #[test]
     fn names_the_package_by_its_folder_where_the_id_holds_only_a_version() {
-        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","target":{"name":"xtask","crate_types":["bin"]},"profile":{"test":true},"filenames":[],"executable":"/t/x"}"#;
+        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","target":{"name":"x","kind":["test"],"crate_types":["bin"]},"profile":{"test":true},"filenames":[],"executable":"/t/x"}"#;
         let found = executable(line).expect("an executable");
         assert_eq!(found.package, "xtask");
         assert!(found.is_test);
+        // A library's or a program's own tests.
+        let unit = line.replace(r#""kind":["test"]"#, r#""kind":["bin"]"#);
+        assert!(!executable(&unit).expect("an executable").is_test);
     }
 }
