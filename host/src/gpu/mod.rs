@@ -264,6 +264,25 @@ impl Gpu {
     }
 }
 
+/// Equal where they are one open device: opening a device again gives the same, until its context is lost or reset.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// assert_eq!(gpu, Gpu::open(DeviceChoice::Simulator)?);
+/// # Ok(())
+/// # }
+/// ```
+impl PartialEq for Gpu {
+    fn eq(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Gpu {}
+
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(

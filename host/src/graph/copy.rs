@@ -62,7 +62,7 @@ impl GraphBuilder<'_> {
         data: &[T],
         to: &mut D,
     ) -> Result<CopyNode> {
-        self.copy_from_host(&PinnedBuffer::copy_of(&Gpu::from(&self.gpu), data)?, to)
+        self.copy_from_host(&Gpu::from(&self.gpu).pinned_from(data)?, to)
     }
 
     /// Adds a copy of a matrix to another one of as many rows and columns; the strides may differ.

@@ -8,6 +8,8 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::pool::handle::PoolHandle;
 use super::size::bytes_of;
+use super::slice::describe;
+use super::view::DeviceRead;
 use super::whole_buffer::whole_buffer;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -117,12 +119,6 @@ whole_buffer!(DeviceBuffer, "let mut buffer = stream.zeroed::<u32>(8)?;");
 
 impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "DeviceBuffer<{}>[{}] at {:?}",
-            std::any::type_name::<T>(),
-            self.len,
-            self.as_device_ptr()
-        )
+        describe::<T>("DeviceBuffer", &self.raw_view(), f)
     }
 }

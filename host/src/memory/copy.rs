@@ -13,7 +13,6 @@ use warpsmith_driver::raw;
 use super::buffer::DeviceBuffer;
 use super::host_memory::HostView;
 use super::linear_copy;
-use super::pinned::PinnedBuffer;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
@@ -301,7 +300,7 @@ impl Stream {
     ) -> Result<()> {
         let to = to.used_for(AccessKind::Write);
         if self.handle.is_captured() {
-            let kept = PinnedBuffer::copy_of(&Gpu::from(&self.gpu), data)?;
+            let kept = Gpu::from(&self.gpu).pinned_from(data)?;
             let HostView { view, host } = kept.pinned_view();
             let uses = [view.used_for(AccessKind::Read), to];
             return self.in_order(call, bytes, &uses, || enqueue(host.cast()));

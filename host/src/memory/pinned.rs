@@ -63,18 +63,55 @@ impl Gpu {
         Ok(PinnedBuffer { memory })
     }
 
+    /// Page-locked host memory with a copy of `values`.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// # let stream = gpu.stream()?;
+    /// let input = gpu.pinned_from(&[1.5_f32, 2.5])?;
+    /// let mut numbers = stream.zeroed::<f32>(2)?;
+    /// stream.copy_from_host(&input, &mut numbers)?;
+    /// assert_eq!(stream.download(&numbers)?, [1.5, 2.5]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory, or the system locks no more of it.
+    pub fn pinned_from<T: Pod>(&self, values: &[T]) -> Result<PinnedBuffer<T>> {
+        let mut copy = self.pinned(values.len())?;
+        copy.host_mut()?.copy_from_slice(values);
+        Ok(copy)
+    }
+
     /// Page-locked host memory for `len` elements that kernels can reach, zeroed.
     pub fn mapped<T: Pod>(&self, len: usize) -> Result<MappedBuffer<T>> {
         let memory = page_locked_memory(self, "cuMemHostAlloc", len, HostMapping::Mapped)?;
         Ok(MappedBuffer { memory })
     }
-}
 
-impl<T: Pod> PinnedBuffer<T> {
-    /// With a copy of `data`.
-    pub(crate) fn copy_of(gpu: &Gpu, data: &[T]) -> Result<PinnedBuffer<T>> {
-        let mut copy = gpu.pinned(data.len())?;
-        copy.host_mut()?.copy_from_slice(data);
+    /// Page-locked host memory with a copy of `values` that kernels can reach.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// assert_eq!(*gpu.mapped_from(&[7_u32; 4])?.host()?, [7; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory, or the system locks no more of it.
+    pub fn mapped_from<T: Pod>(&self, values: &[T]) -> Result<MappedBuffer<T>> {
+        let mut copy = self.mapped(values.len())?;
+        copy.host_mut()?.copy_from_slice(values);
         Ok(copy)
     }
 }

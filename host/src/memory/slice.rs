@@ -95,9 +95,54 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         DeviceSlice::of(self.view, range)
     }
 
+    /// The first `middle` elements, and the rest.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let stream = Gpu::open(DeviceChoice::Simulator)?.stream()?;
+    /// let numbers = stream.upload(&[1_u32, 2, 3])?;
+    /// let (first, rest) = numbers.slice(..).split_at(1);
+    /// assert_eq!(stream.download(&first)?, [1]);
+    /// assert_eq!(stream.download(&rest)?, [2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// `middle` is greater than the length.
+    pub fn split_at(&self, middle: usize) -> (DeviceSlice<'a, T>, DeviceSlice<'a, T>) {
+        (self.slice(..middle), self.slice(middle..))
+    }
+
     pub(crate) fn view(&self) -> RawView<'a> {
         self.view
     }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceSlice<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        describe::<T>("DeviceSlice", &self.view, f)
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceSliceMut<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        describe::<T>("DeviceSliceMut", &self.view, f)
+    }
+}
+
+/// Type, length and address of device memory: what the host knows of it.
+pub(super) fn describe<T: Pod>(
+    name: &str,
+    view: &RawView<'_>,
+    f: &mut std::fmt::Formatter<'_>,
+) -> std::fmt::Result {
+    let pointer: DevicePointer<T> = DevicePointer::from_address(view.address);
+    let (ty, len) = (std::any::type_name::<T>(), view.len);
+    write!(f, "{name}<{ty}>[{len}] at {pointer:?}")
 }
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {

@@ -219,6 +219,29 @@ impl Stream {
         self.timed().record(event, || self.handle.capture_number())
     }
 
+    /// A new event that cannot measure time, recorded at the end of the stream as it is now.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// # let (one, two) = (gpu.stream()?, gpu.stream()?);
+    /// two.wait(&one.record_event()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver has no more memory for events.
+    // covers: EVENT-02
+    pub fn record_event(&self) -> Result<Event> {
+        let event = Gpu::from(&self.gpu).event_untimed()?;
+        self.record(&event)?;
+        Ok(event)
+    }
+
     /// Lets later work in this stream wait for the event's most recent recording. The host does not wait. An event that was never
     /// recorded holds nothing up.
     ///

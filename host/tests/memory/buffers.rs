@@ -215,6 +215,46 @@ fn memory_is_aligned() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn memory_and_its_parts_say_what_they_are() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut buffer = stream.zeroed::<u16>(6)?;
+    let address = buffer.as_device_ptr();
+    assert_eq!(
+        format!("{buffer:?}"),
+        format!("DeviceBuffer<u16>[6] at {address:?}")
+    );
+    let part = buffer.slice(2..5);
+    let address = part.as_device_ptr();
+    assert_eq!(
+        format!("{part:?}"),
+        format!("DeviceSlice<u16>[3] at {address:?}")
+    );
+    let (first, rest) = part.split_at(1);
+    assert_eq!((first.len(), rest.len()), (1, 2));
+    assert_eq!(
+        rest.as_device_ptr().address(),
+        first.as_device_ptr().address() + 2
+    );
+    assert!(part.split_at(3).1.is_empty());
+    let part = buffer.slice_mut(2..5);
+    assert_eq!(
+        format!("{part:?}"),
+        format!("DeviceSliceMut<u16>[3] at {address:?}")
+    );
+    let (one, other): (&Gpu, &Gpu) = (&gpu, &Gpu::open_default()?);
+    assert_eq!(one, other);
+    Ok(())
+}
+
+#[test]
+#[should_panic(expected = "of device memory with 3 elements")]
+fn a_part_is_not_split_behind_its_end() {
+    let buffer = gpu().stream().and_then(|stream| stream.zeroed::<u8>(3));
+    buffer.expect("memory").slice(..).split_at(4);
+}
+
 // covers: POOL-05, STREAM-08
 #[test]
 fn streams_follow_each_other_where_they_share_memory() -> Result<()> {

@@ -58,9 +58,15 @@ fn one_event_holds_several_streams_and_may_be_recorded_again() -> Result<()> {
     source.record(&event)?;
     followers[0].synchronize()?;
     assert!(gate.holds(&source));
+    // A new one, recorded at once.
+    let another = source.record_event()?;
+    followers[1].wait(&another)?;
+    assert!(gate.holds(&followers[1]) && !another.is_complete()?);
     // Dropping a pending event does no harm.
     drop(event);
+    drop(another);
     gate.open();
+    followers[1].synchronize()?;
     source.synchronize()
 }
 
