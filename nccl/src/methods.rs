@@ -123,7 +123,7 @@ macro_rules! method {
             /// # Errors
             ///
             /// The lengths do not go together, or there is no such rank; the buffers, the stream and the communicator are not of one GPU; or as
-            /// for [`group`].
+            /// for [`group`](fn@crate::group).
             ///
             #[doc = example!($fence, $before, concat!("communicator.", stringify!($name), "(&stream, ", $call, ")?;"), $after)]
             #[inline]
@@ -200,7 +200,7 @@ method! {
 
 method! {
     /// Sends to a rank, which receives as many elements of the same type. Two ranks that send to each other first, and receive then, wait for
-    /// ever: a [`group`] makes both calls together.
+    /// ever: a [`group`](fn@crate::group) makes both calls together.
     send(send, to: usize) = SEND(NO_REDUCTION, to);
     example "no_run" "let data = stream.upload(&[1_u8, 2])?;" "&data, 1" ""
 }
