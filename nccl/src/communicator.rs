@@ -14,7 +14,7 @@ use crate::at_exit::Awaited;
 use crate::call::{check, failed, finish};
 use crate::error::{Error, Result};
 use crate::library::Loaded;
-use crate::registered::Registrations;
+use crate::registrations::Registrations;
 
 /// A rank among several, on a GPU of its own. Its methods are those of [`Group`](crate::Group), each as a group of one call.
 ///
@@ -283,6 +283,23 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Takes registered memory back that is not used any more.
+    ///
+    /// # Errors
+    ///
+    /// The device cannot be made current.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is alive, and this thread alone calls NCCL with it.
+    pub(crate) unsafe fn take_back_registered(&self) -> Result<()> {
+        let nccl = &self.nccl.functions.newer;
+        // SAFETY: the communicator is the one of `registrations`, alive and this thread's: this function's condition.
+        unsafe { self.registrations.take_back(nccl, self.comm(), &self.gpu) }
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -420,7 +437,7 @@ impl Communicator {
             return Err(error);
         }
         // SAFETY: the communicator is alive, and this thread has its state.
-        unsafe { self.inner.registrations.take_back(&self.inner) }?;
+        unsafe { self.inner.take_back_registered() }?;
         Ok(())
     }
 

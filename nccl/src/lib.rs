@@ -60,6 +60,7 @@ mod methods;
 mod options;
 mod reduction;
 mod registered;
+mod registrations;
 mod rooted;
 mod varying;
 
