@@ -241,7 +241,7 @@ impl GraphBuilder<'_> {
         used.check(&self.gpu)?;
         let pattern = pattern?;
         let node = self.add_kind(PartKind::Fill, &[], &[used.memory], |new| {
-            // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
+            // Some drivers refuse a memset node for memory of a pool; a memset of it can always be captured.
             capture_one_node(new, |stream| pattern.set(to, stream))
         })?;
         Ok(FillNode::named(node))

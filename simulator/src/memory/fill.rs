@@ -63,11 +63,6 @@ impl Fill {
         })
     }
 
-    /// Whether the memory is of a stream-ordered pool.
-    pub(crate) fn is_pool_memory(&self) -> bool {
-        matches!(self.kind(), Some(AllocationKind::Pool(_)))
-    }
-
     /// Whether the host reads the memory without a copy: page-locked or managed memory.
     pub(crate) fn is_host_visible(&self) -> bool {
         matches!(

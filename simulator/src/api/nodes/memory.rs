@@ -74,7 +74,7 @@ pub(in crate::api) fn memset(given: &CUDA_MEMSET_NODE_PARAMS) -> Result<Operatio
         width: given.width,
         height: given.height,
     };
-    if fill.width == 0 || fill.height == 0 || fill.is_pool_memory() {
+    if fill.width == 0 || fill.height == 0 {
         return Err(code::INVALID_VALUE);
     }
     Ok(Operation::Fill(fill.check()?))
