@@ -3,11 +3,13 @@
 //! Both sides of a row do the same work on the same device, in rounds that take turns, and in which they take turns in going first; the
 //! row shows the medians of the rounds and their ratio. On the simulator it shows that everything works, and no more.
 
+mod changes;
 mod compare;
 mod copies;
 mod graphs;
 mod heap;
 mod launches;
+mod overlap;
 mod pools;
 mod ways;
 
@@ -91,8 +93,17 @@ fn main() -> Result<()> {
         return Ok(());
     }
     println!("\n{}", Row::WAYS);
-    for row in [ways::chain(&gpu)?, ways::both_directions(&gpu)?] {
-        println!("{row}");
+    for measure in [
+        ways::chain,
+        ways::both_directions,
+        overlap::streams,
+        overlap::order_of_issue,
+        overlap::small_copies,
+        changes::of_a_node,
+        changes::of_the_graph,
+        changes::of_the_stream,
+    ] {
+        println!("{}", measure(&gpu)?);
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! How the nodes are made, and what graphs with them cannot do.
 
 use super::*;
+use crate::common::graphs::fill_node;
 
 #[test]
 fn a_graph_allocates_uses_and_frees() {
@@ -272,5 +273,34 @@ fn a_graph_with_memory_nodes_is_moved_into_another() {
     ok!(cuGraphExecDestroy(exec));
     ok!(cuGraphDestroy(outer));
     ok!(cuMemFree_v2(result));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn memory_of_a_pool_is_filled_by_nodes_of_both_kinds() {
+    // covers: POOL-39
+    let _turn = turn();
+    gpu();
+    let stream = stream();
+    let pool: CUmemoryPool = get!(cuDeviceGetDefaultMemPool(0));
+    let memory: CUdeviceptr = get!(cuMemAllocFromPoolAsync(BYTES, pool, stream));
+    ok!(cuStreamSynchronize(stream));
+    let explicit = graph();
+    let first = fill_node(explicit, &[], memory, 3, 4);
+    fill_node(explicit, &[first], memory + 8, 4, 1);
+    let relaxed = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    ok!(cuStreamBeginCapture_v2(stream, relaxed));
+    ok!(cuMemsetD32Async(memory + 4, 5, 1, stream));
+    let mut captured = null_mut();
+    ok!(cuStreamEndCapture(stream, &mut captured));
+    for graph in [explicit, captured] {
+        let exec = instantiate(graph);
+        ok!(cuGraphLaunch(exec, stream));
+        ok!(cuStreamSynchronize(stream));
+        ok!(cuGraphExecDestroy(exec));
+        ok!(cuGraphDestroy(graph));
+    }
+    assert_eq!(download::<u32>(memory, 4), [3, 5, 4, 3]);
+    ok!(cuMemFreeAsync(memory, stream));
     ok!(cuStreamDestroy_v2(stream));
 }
