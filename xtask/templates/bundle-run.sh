@@ -3,7 +3,7 @@
 #   ./run.sh test [FILTER]     every device test
 #   ./run.sh run [OPTIONS]     every kernel once, each checked against its CPU oracle
 #   ./run.sh bench [OPTIONS]   ours against the nvcc twins and the measured roofs
-#   ./run.sh bench-host        the host library beside plain calls of the driver
+#   ./run.sh bench-host        the host library beside plain calls of the driver, and of NCCL
 #   ./run.sh example [NAME [ARGUMENTS]]  an example; without a name, which there are
 #   ./run.sh record OUT [OPTIONS]  what the arithmetic answers, written below OUT
 # WARPSMITH_DEVICE chooses the device; left out, `cuda` is meant: a bundle is made for a GPU.
@@ -25,7 +25,7 @@ case $what in
     echo "$passed harnesses passed, ${#failed[@]} failed${failed:+: ${failed[*]}}"
     [ ${#failed[@]} -eq 0 ]
     ;;
-  bench-host) exec "$here/cost" ;;
+  bench-host) "$here/cost" && exec "$here/call_cost" ;;
   example)
     [ $# -gt 0 ] || exec ls "$here/examples"
     name=$1

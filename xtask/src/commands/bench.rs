@@ -21,7 +21,7 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Launches, graphs, allocations and copies of the host library beside plain calls of the driver, on a GPU.
+    /// Launches, graphs, allocations and copies of the host library beside plain calls of the driver, and collectives beside NCCL's, on a GPU.
     Host,
     /// Warp instructions a second and core, and what each check costs.
     Simulator,
@@ -36,7 +36,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.benchmark {
         None => kernels(&[]),
         Some(Benchmark::Kernels { arguments }) => kernels(arguments),
-        Some(Benchmark::Host) => example("warpsmith-host", "cost"),
+        Some(Benchmark::Host) => {
+            let host = example("warpsmith-host", "cost")?;
+            if host != ExitCode::SUCCESS {
+                return Ok(host);
+            }
+            example("warpsmith-nccl", "call_cost")
+        }
         Some(Benchmark::Simulator) => example("warpsmith-simulator", "speed"),
         Some(Benchmark::Build) => bench_build::run(),
         Some(Benchmark::Toolchains) => bench_toolchains::run(),

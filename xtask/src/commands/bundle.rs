@@ -32,8 +32,11 @@ const WITH_EXAMPLES: [&str; 4] = [
 ];
 /// The packages that are an example, each a program.
 const EXAMPLES: [&str; 2] = ["warpsmith-example-cudarc", "warpsmith-sgd"];
-/// The host library's benchmark, which is one of its examples, with a name of its own.
-const COST: &str = "warpsmith-host.cost";
+/// The two programs of the host library's benchmark, which are examples, each with the name that it has in the bundle.
+const COSTS: [(&str, &str); 2] = [
+    ("warpsmith-host.cost", "cost"),
+    ("warpsmith-nccl.call_cost", "call_cost"),
+];
 /// The library by which the test of NVTX listens, and what it is made of. The test finds it by an environment variable, which `run.sh` sets.
 const NVTX_TOOL: (&str, &str) = ("libnvtx_tool.so", "host/tests/nvtx/injection.rs");
 const RUN_SH: &str = include_str!("../../templates/bundle-run.sh");
@@ -114,8 +117,10 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
         arguments.extend(["--package", package]);
     }
     install_all(&arguments, &examples, keep_symbols, |_| true)?;
-    fs::rename(examples.join(COST), staging.join("cost"))
-        .with_context(|| format!("cargo built no example {COST}"))?;
+    for (example, name) in COSTS {
+        fs::rename(examples.join(example), staging.join(name))
+            .with_context(|| format!("cargo built no example {example}"))?;
+    }
 
     let tests = staging.join("tests");
     fs::create_dir(&tests)?;

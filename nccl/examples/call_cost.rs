@@ -1,4 +1,4 @@
-//! What a typed collective costs beside NCCL's own call: `cargo run --release -p warpsmith-nccl --example cost`.
+//! What a typed collective costs beside NCCL's own call: the second part of `cargo xtask bench host`.
 //!
 //! One rank alone, so that nobody waits for others: both sides enqueue the same all-reduce in the same stream, in rounds that take turns, and
 //! the medians are compared. On the simulator the figures say nothing of GPUs.
