@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::awaited::block_on;
 use common::watch::Watch;
 use common::{add, add_node, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
@@ -71,6 +72,12 @@ fn nothing_waits_for_a_stream_that_is_held_up() -> Result<()> {
         let event = gpu.event()?;
         free.record(&event)?;
         event.synchronize()?;
+        block_on(event.completion()?)?;
+        assert_eq!(block_on(free.download_async(&more)?)?, [3; LEN]);
+        let branch = free.fork()?;
+        free.join(&branch)?;
+        drop(branch);
+        gpu.start_profiler()?.stop()?;
         drop((exec, graph, event));
         drop((pinned, mapped, unified, exportable, more, words));
         drop((add, counter, module));
