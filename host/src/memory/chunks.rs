@@ -4,6 +4,7 @@ use std::iter::FusedIterator;
 
 use bytemuck::Pod;
 
+use super::divided::Divided;
 use super::pinned_slice::{PinnedSlice, PinnedSliceMut};
 use super::slice::{DeviceSlice, DeviceSliceMut};
 
@@ -17,16 +18,6 @@ pub struct Chunks<S> {
     remainder: S,
     /// The length of a piece, at least 1.
     length: usize,
-}
-
-/// Kept to this crate: what an implementation cuts off is no longer part of the rest.
-pub trait Divided: Sized {
-    /// Elements.
-    #[doc(hidden)]
-    fn elements(&self) -> usize;
-    /// The first `middle` elements, of at least as many, and the rest.
-    #[doc(hidden)]
-    fn divide(self, middle: usize) -> (Self, Self);
 }
 
 impl<S: Divided> Chunks<S> {
@@ -226,23 +217,3 @@ chunks!(
     PinnedSliceMut,
     "let mut numbers = gpu.pinned_from(&[1_u32, 2, 3, 4, 5])?;"
 );
-
-impl<T: Pod> Divided for DeviceSlice<'_, T> {
-    fn elements(&self) -> usize {
-        self.len()
-    }
-
-    fn divide(self, middle: usize) -> (Self, Self) {
-        self.split_at(middle)
-    }
-}
-
-impl<T: Pod> Divided for PinnedSlice<'_, T> {
-    fn elements(&self) -> usize {
-        self.len()
-    }
-
-    fn divide(self, middle: usize) -> (Self, Self) {
-        (self.slice(..middle), self.slice(middle..))
-    }
-}

@@ -40,6 +40,7 @@ mod copy_batch;
 mod copy_batch_boxes;
 mod descriptor;
 mod discard;
+mod divided;
 mod download;
 mod exportable;
 mod external;

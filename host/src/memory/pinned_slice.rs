@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::chunks::Divided;
+use super::divided::Divided;
 use super::facts::facts;
 use super::host_memory::{HostRead, HostView, HostWrite};
 use super::view::sealed;
@@ -273,6 +273,16 @@ part!(PinnedSlice);
 part!(PinnedSliceMut);
 
 impl<T: Pod> PinnedWrite for PinnedSliceMut<'_, T> {}
+
+impl<T: Pod> Divided for PinnedSlice<'_, T> {
+    fn elements(&self) -> usize {
+        self.len()
+    }
+
+    fn divide(self, middle: usize) -> (Self, Self) {
+        (self.slice(..middle), self.slice(middle..))
+    }
+}
 
 impl<T: Pod> Divided for PinnedSliceMut<'_, T> {
     fn elements(&self) -> usize {

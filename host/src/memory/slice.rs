@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use bytemuck::Pod;
 
-use super::chunks::Divided;
+use super::divided::Divided;
 use super::facts::facts;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use crate::error::{Code, Error, Refused, Result};
@@ -351,6 +351,16 @@ impl<T: Pod> DeviceRead for DeviceSliceMut<'_, T> {
 }
 
 impl<T: Pod> DeviceWrite for DeviceSliceMut<'_, T> {}
+
+impl<T: Pod> Divided for DeviceSlice<'_, T> {
+    fn elements(&self) -> usize {
+        self.len()
+    }
+
+    fn divide(self, middle: usize) -> (Self, Self) {
+        self.split_at(middle)
+    }
+}
 
 impl<T: Pod> Divided for DeviceSliceMut<'_, T> {
     fn elements(&self) -> usize {
