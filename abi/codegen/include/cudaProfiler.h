@@ -1,7 +1,7 @@
-/* The part of <cudaProfiler.h> that the driver's interface uses: the wheel has the types of its functions, not the header. */
+/* What cudaProfilerTypedefs.h wants of <cudaProfiler.h>, which the wheel lacks. Nothing calls the first function: its mode is a name. */
 #pragma once
 #include <cuda.h>
-typedef enum CUoutput_mode_enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
+typedef int CUoutput_mode;
 CUresult CUDAAPI cuProfilerInitialize(const char *configFile, const char *outputFile, CUoutput_mode outputMode);
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);

@@ -79,6 +79,9 @@ impl Stream {
     ///
     /// The future's error is what [`synchronize`](Self::synchronize) would answer.
     ///
+    /// A driver may call back for all streams on one thread, on which it also calls functions of the host ([`host_fn`](Self::host_fn)): one that waits
+    /// for something holds the future up.
+    ///
     /// # Errors
     ///
     /// The stream is being captured, or something went wrong on the device before.
