@@ -76,6 +76,7 @@ pub use gpu::driver_variables::DriverVariables;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use gpu::pointer::{PointerAccess, PointerAttributes, PointerMemory};
+pub use gpu::profiler::ProfilerGuard;
 pub use gpu::properties::{DeviceProperties, Uuid};
 pub use gpu::unified_support::UnifiedSupport;
 pub use graph::{
@@ -90,11 +91,11 @@ pub use launch::{
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
-    Attach, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer, DeviceRead,
-    DeviceSlice, DeviceSliceMut, DeviceWrite, DiscardBatch, Extent1, Extent2, Extent3,
-    ExternalArrayOptions, ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations, FlagWord,
-    ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead,
-    HostWrite, ImportedPool, LayerExtents, Layered1, Layered2, LayeredCube, LevelExtents,
+    Attach, Chunks, CombinedWrite, Coordinates, CopyBatch, Cube, DeviceBuffer, DevicePointer,
+    DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, DiscardBatch, Download, Extent1, Extent2,
+    Extent3, ExternalArrayOptions, ExternalMemory, ExternalMemoryOptions, Filter, FlagOperations,
+    FlagWord, ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation,
+    HostRead, HostWrite, ImportedPool, LayerExtents, Layered1, Layered2, LayeredCube, LevelExtents,
     LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut,
     MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess,
     PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
@@ -172,6 +173,10 @@ mod tests {
         shared::<DeviceBuffer<f32>>();
         shared::<DeviceSlice<'static, f32>>();
         shared::<DeviceSliceMut<'static, f32>>();
+        shared::<Chunks<DeviceSliceMut<'static, f32>>>();
+        shared::<Download<'static, f32>>();
+        shared::<Completion<'static>>();
+        shared::<ProfilerGuard>();
         shared::<PinnedBuffer<f32>>();
         shared::<PinnedSlice<'_, f32>>();
         shared::<PinnedSliceMut<'_, f32>>();

@@ -71,6 +71,13 @@ fn nothing_waits_for_a_stream_that_is_held_up() -> Result<()> {
         let event = gpu.event()?;
         free.record(&event)?;
         event.synchronize()?;
+        // Not awaited: the driver may call back on the thread that the held function keeps.
+        drop(event.completion()?);
+        drop(free.download_async(&more)?);
+        let branch = free.fork()?;
+        free.join(&branch)?;
+        drop(branch);
+        gpu.start_profiler()?.stop()?;
         drop((exec, graph, event));
         drop((pinned, mapped, unified, exportable, more, words));
         drop((add, counter, module));

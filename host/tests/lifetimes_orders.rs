@@ -209,7 +209,25 @@ fn host_memory(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
     })
 }
 
-const KINDS: [Kind; 8] = [
+fn fork_and_futures(gpu: &Gpu, gate: Gate<'_>) -> Result<Scene> {
+    let (stream, mut result) = (gpu.stream()?, gpu.mapped::<u32>(LEN)?);
+    let words = stream.filled(LEN, 7_u32)?;
+    let profiler = gpu.start_profiler()?;
+    gate.close(&stream)?;
+    gate.step("forking the stream");
+    let branch = stream.fork()?;
+    gate.step("awaiting an event");
+    let arrival = stream.record_event()?.completion()?;
+    enqueue!(gate:
+        branch.copy(&words, &mut result);
+        stream.join(&branch));
+    Ok(Scene {
+        parts: parts![(stream, words), branch, arrival, profiler],
+        result,
+    })
+}
+
+const KINDS: [Kind; 9] = [
     Kind {
         name: "a stream and a buffer",
         parts: 2,
@@ -249,6 +267,11 @@ const KINDS: [Kind; 8] = [
         name: "memory of the host",
         parts: 3,
         make: host_memory,
+    },
+    Kind {
+        name: "a fork and futures",
+        parts: 4,
+        make: fork_and_futures,
     },
 ];
 

@@ -264,6 +264,8 @@ macro_rules! for_each_established_function {
             fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr) -> CUresult;
             fn cuPointerGetAttributes(numAttributes: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, ptr: CUdeviceptr) -> CUresult;
             fn cuPointerSetAttribute(value: *const c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr) -> CUresult;
+            fn cuProfilerStart() -> CUresult;
+            fn cuProfilerStop() -> CUresult;
             fn cuSignalExternalSemaphoresAsync(extSemArray: *const CUexternalSemaphore, paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, numExtSems: c_uint, stream: CUstream) -> CUresult;
             fn cuStreamAddCallback(hStream: CUstream, callback: CUstreamCallback, userData: *mut c_void, flags: c_uint) -> CUresult;
             fn cuStreamAttachMemAsync(hStream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) -> CUresult;
@@ -677,6 +679,7 @@ macro_rules! for_each_foreign_symbol {
             cuParamSetf,
             cuParamSeti,
             cuParamSetv,
+            cuProfilerInitialize,
             cuStreamBeginCaptureToCig,
             cuStreamBeginRecaptureToGraph,
             cuStreamDestroy,

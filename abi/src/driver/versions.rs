@@ -1215,6 +1215,9 @@ pub const VERSIONS: &[NameVersions] = &[
         &[(7000, "cuPointerGetAttributes")],
     ),
     ("cuPointerSetAttribute", &[(6000, "cuPointerSetAttribute")]),
+    ("cuProfilerInitialize", &[(4000, "cuProfilerInitialize")]),
+    ("cuProfilerStart", &[(4000, "cuProfilerStart")]),
+    ("cuProfilerStop", &[(4000, "cuProfilerStop")]),
     (
         "cuSignalExternalSemaphoresAsync",
         &[(10000, "cuSignalExternalSemaphoresAsync")],

@@ -275,6 +275,8 @@ const OF_THE_CURRENT_CONTEXT: &[&str] = &[
     "cuOccupancyMaxPotentialBlockSize",
     "cuOccupancyMaxPotentialBlockSizeWithFlags",
     "cuOccupancyMaxPotentialClusterSize",
+    "cuProfilerStart",
+    "cuProfilerStop",
     "cuStreamCreate",
     "cuStreamCreateWithPriority",
 ];

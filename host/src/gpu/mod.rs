@@ -14,6 +14,7 @@ mod of_context;
 pub(crate) mod open_device;
 pub(crate) mod peer;
 pub(crate) mod pointer;
+pub(crate) mod profiler;
 pub(crate) mod properties;
 mod reset;
 mod trace;

@@ -42,6 +42,8 @@ pub(crate) struct DeviceState {
     postponed: Mutex<Vec<Postponed>>,
     /// What was to be done while a stream was captured, which it would have broken.
     after_captures: Mutex<Vec<Postponed>>,
+    /// How many want that a profiling tool collects.
+    profiler_guards: Mutex<usize>,
 }
 
 type Postponed = Box<dyn FnOnce(&DeviceState) + Send>;
@@ -80,6 +82,7 @@ impl OpenDevice {
                 reclaimer: Reclaimer::default(),
                 postponed: Mutex::default(),
                 after_captures: Mutex::default(),
+                profiler_guards: Mutex::default(),
             }),
         })
     }
@@ -229,6 +232,11 @@ impl DeviceState {
     #[inline]
     pub(crate) fn frees_plainly(&self) -> bool {
         !self.is_traced() && !callback::is_running()
+    }
+
+    /// How many want that a profiling tool collects.
+    pub(super) fn profiler_guards(&self) -> &Mutex<usize> {
+        &self.profiler_guards
     }
 
     /// The stream for what this crate enqueues on its own account.

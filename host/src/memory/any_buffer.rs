@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::buffer::DeviceBuffer;
+use super::facts::facts;
 use super::pinned::MappedBuffer;
 use super::unified::UnifiedBuffer;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
@@ -85,6 +86,13 @@ impl<T: Pod> AnyBuffer<T> {
         DevicePointer::from_address(self.raw_view().address)
     }
 }
+
+facts!(
+    AnyBuffer,
+    "let buffer = stream.zeroed_anywhere::<u32>(8)?;",
+    "buffer",
+    this => this.raw_view()
+);
 
 impl<T: Pod> sealed::Sealed for AnyBuffer<T> {}
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::{Allocation, Attachment, HostAllocation};
-use super::slice::narrow;
+use super::slice::{narrow, try_narrow};
 use super::view::RawView;
 use crate::error::{Busy, Error, Result};
 use crate::gpu::open_device::DeviceState;
@@ -100,8 +100,29 @@ impl<'a> HostView<'a> {
     }
 
     /// The part of its elements, of `T`, that the range gives.
+    ///
+    /// # Panics
+    ///
+    /// The range is out of bounds.
     pub(super) fn narrow<T>(self, range: impl RangeBounds<usize>) -> HostView<'a> {
-        let view = narrow::<T>(self.view, range);
+        self.part(narrow::<T>(self.view, range))
+    }
+
+    /// As [`narrow`](Self::narrow), for `call`.
+    ///
+    /// # Errors
+    ///
+    /// The range is out of bounds.
+    pub(super) fn try_narrow<T>(
+        self,
+        call: &'static str,
+        range: impl RangeBounds<usize>,
+    ) -> Result<HostView<'a>> {
+        Ok(self.part(try_narrow::<T>(call, self.view, range)?))
+    }
+
+    /// This part of the view.
+    fn part(self, view: RawView<'a>) -> HostView<'a> {
         let offset = view.address - self.view.address;
         HostView {
             view,

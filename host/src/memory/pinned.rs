@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
+use super::facts::facts;
 use super::host_block::HostMapping;
 use super::host_memory::{HostMemory, HostRead, HostWrite};
 use super::pinned_slice::page_locked;
@@ -212,6 +213,13 @@ host_side!(PinnedBuffer, "PinnedBuffer");
 host_side!(MappedBuffer, "MappedBuffer");
 device_side!(MappedBuffer, "let mut buffer = gpu.mapped::<u32>(8)?;");
 page_locked!(MappedBuffer, pinned_slice, pinned_slice_mut);
+
+facts!(
+    PinnedBuffer,
+    "let buffer = gpu.pinned::<u32>(8)?;",
+    "buffer",
+    this => this.memory.view()
+);
 
 impl<T: Pod> sealed::Sealed for PinnedBuffer<T> {}
 page_locked!(PinnedBuffer, slice, slice_mut);

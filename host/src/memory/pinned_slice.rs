@@ -5,6 +5,8 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
+use super::divided::Divided;
+use super::facts::facts;
 use super::host_memory::{HostRead, HostView, HostWrite};
 use super::view::sealed;
 use crate::error::Result;
@@ -85,10 +87,19 @@ pub struct PinnedSliceMut<'a, T: Pod> {
 impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// The caller has borrowed the elements, of `T`, for `'a`.
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
+        PinnedSlice::of_view(memory.narrow::<T>(range))
+    }
+
+    /// As [`of`](Self::of), the whole view.
+    pub(super) fn of_view(memory: HostView<'a>) -> Self {
         PinnedSlice {
-            memory: memory.narrow::<T>(range),
+            memory,
             of: PhantomData,
         }
+    }
+
+    pub(super) fn memory(&self) -> HostView<'a> {
+        self.memory
     }
 
     /// Elements.
@@ -110,6 +121,18 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
         PinnedSlice::of(self.memory, range)
     }
 
+    /// As [`slice`](Self::slice), for ranges that come from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// The range is out of bounds.
+    pub fn try_slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'a, T>> {
+        let part = self
+            .memory
+            .try_narrow::<T>("PinnedSlice::try_slice", range)?;
+        Ok(PinnedSlice::of_view(part))
+    }
+
     /// The part for the host to read.
     ///
     /// # Errors
@@ -118,7 +141,7 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// part that was not waited for.
     pub fn host(&self) -> Result<HostRead<'a, T>> {
         let access = self.memory.view.access(AccessKind::Read);
-        // SAFETY: the part is of `T`, as its buffer is, which is initialised from the start, and borrows it for `'a`.
+        // SAFETY: the part is of whole and aligned `T`, as its buffer is or `cast` has found, initialised from the start, and borrows it for `'a`.
         unsafe { self.memory.read("PinnedSlice::host", &access) }
     }
 }
@@ -126,10 +149,19 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
 impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// The caller has borrowed the elements, of `T`, exclusively for `'a`.
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
+        PinnedSliceMut::of_view(memory.narrow::<T>(range))
+    }
+
+    /// As [`of`](Self::of), the whole view.
+    pub(super) fn of_view(memory: HostView<'a>) -> Self {
         PinnedSliceMut {
-            memory: memory.narrow::<T>(range),
+            memory,
             of: PhantomData,
         }
+    }
+
+    pub(super) fn memory(&self) -> HostView<'a> {
+        self.memory
     }
 
     /// Elements.
@@ -160,21 +192,37 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
         PinnedSliceMut::of(self.memory, range)
     }
 
+    /// As [`slice_mut`](Self::slice_mut), for ranges that come from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// The range is out of bounds.
+    pub fn try_slice_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<PinnedSliceMut<'_, T>> {
+        let part = self
+            .memory
+            .try_narrow::<T>("PinnedSliceMut::try_slice_mut", range)?;
+        Ok(PinnedSliceMut::of_view(part))
+    }
+
     /// Two parts that do not overlap: the first `middle` elements and the rest. Work on them in different streams may overlap.
     ///
     /// # Panics
     ///
     /// There are fewer than `middle` elements.
     pub fn split_at_mut(self, middle: usize) -> (PinnedSliceMut<'a, T>, PinnedSliceMut<'a, T>) {
+        self.shared_out().divide(middle)
+    }
+
+    /// The same part, whose own parts may be used independently of each other from here on.
+    pub(super) fn shared_out(mut self) -> Self {
         if let Some(allocation) = self.memory.view.allocation {
             allocation.split();
         }
-        let mut memory = self.memory;
-        memory.view.scope = ViewScope::Shared;
-        (
-            PinnedSliceMut::of(memory, ..middle),
-            PinnedSliceMut::of(memory, middle..),
-        )
+        self.memory.view.scope = ViewScope::Shared;
+        self
     }
 
     /// The part for the host to read.
@@ -194,8 +242,8 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// that was not waited for.
     pub fn host_mut(&mut self) -> Result<HostWrite<'_, T>> {
         let access = self.memory.view.access(AccessKind::Write);
-        // SAFETY: the part is of `T`, as its buffer is, which is initialised from the start; the guard borrows the part exclusively, and the
-        // part its elements.
+        // SAFETY: the part is of whole and aligned `T`, as its buffer is or `cast_mut` has found, initialised from the start; the guard borrows the
+        // part exclusively, and the part its elements.
         unsafe { self.memory.write("PinnedSliceMut::host_mut", &access) }
     }
 }
@@ -225,6 +273,44 @@ part!(PinnedSlice);
 part!(PinnedSliceMut);
 
 impl<T: Pod> PinnedWrite for PinnedSliceMut<'_, T> {}
+
+impl<T: Pod> Divided for PinnedSlice<'_, T> {
+    fn elements(&self) -> usize {
+        self.len()
+    }
+
+    fn divide(self, middle: usize) -> (Self, Self) {
+        (self.slice(..middle), self.slice(middle..))
+    }
+}
+
+impl<T: Pod> Divided for PinnedSliceMut<'_, T> {
+    fn elements(&self) -> usize {
+        self.len()
+    }
+
+    /// It is [shared out](Self::shared_out).
+    fn divide(self, middle: usize) -> (Self, Self) {
+        debug_assert_eq!(self.memory.view.scope, ViewScope::Shared);
+        (
+            PinnedSliceMut::of(self.memory, ..middle),
+            PinnedSliceMut::of(self.memory, middle..),
+        )
+    }
+}
+
+facts!(
+    <'a> PinnedSlice,
+    "let buffer = gpu.pinned::<u32>(10)?;",
+    "buffer.slice(2..)",
+    this => this.memory.view
+);
+facts!(
+    <'a> PinnedSliceMut,
+    "let mut buffer = gpu.pinned::<u32>(10)?;",
+    "buffer.slice_mut(2..)",
+    this => this.memory.view
+);
 
 /// What copies take a whole buffer of page-locked memory by, and its parts for them. The type has the field `memory: HostMemory<T>`.
 macro_rules! page_locked {

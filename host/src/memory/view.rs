@@ -9,6 +9,7 @@ use warpsmith_driver::raw::CUmemorytype;
 use super::allocation::Allocation;
 use super::peer_access::PeerAccess;
 use crate::error::Result;
+use crate::gpu::Gpu;
 use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// A range of an allocation. Without an allocation it is empty.
@@ -66,6 +67,11 @@ impl<'a> RawView<'a> {
             true => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
             false => CUmemorytype::CU_MEMORYTYPE_DEVICE,
         }
+    }
+
+    /// The memory's own device; `None` without memory.
+    pub(super) fn gpu(&self) -> Option<Gpu> {
+        self.allocation.map(|allocation| Gpu::from(&allocation.gpu))
     }
 
     #[inline]

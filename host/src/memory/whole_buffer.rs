@@ -4,6 +4,13 @@
 /// of eight `u32` of the examples, in `stream` of `gpu`.
 macro_rules! parts_on_device {
     ($name:ident, $eight:literal) => {
+        $crate::memory::facts::facts!(
+            $name,
+            $eight,
+            "buffer",
+            this => $crate::memory::DeviceRead::raw_view(this)
+        );
+
         impl<T: bytemuck::Pod> $name<T> {
             /// A part for reading.
             ///
@@ -16,6 +23,56 @@ macro_rules! parts_on_device {
             ) -> $crate::memory::DeviceSlice<'_, T> {
                 let view = $crate::memory::DeviceRead::raw_view(self);
                 $crate::memory::DeviceSlice::of(view, range)
+            }
+
+            /// As [`slice`](Self::slice), for ranges that come from elsewhere.
+            ///
+            /// ```
+            /// # use warpsmith_host::prelude::*;
+            /// # fn main() -> Result<()> {
+            /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+            /// # let stream = gpu.stream()?;
+            #[doc = $eight]
+            /// assert_eq!(buffer.try_slice(2..8)?.len(), 6);
+            /// let error = buffer.try_slice(2..9).unwrap_err();
+            /// assert_eq!(error.code(), Some(Code::INVALID_VALUE));
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// The range is out of bounds.
+            pub fn try_slice(
+                &self,
+                range: impl std::ops::RangeBounds<usize>,
+            ) -> $crate::error::Result<$crate::memory::DeviceSlice<'_, T>> {
+                self.slice(..).try_slice(range)
+            }
+
+            /// As [`slice_mut`](Self::slice_mut), for ranges that come from elsewhere.
+            ///
+            /// ```
+            /// # use warpsmith_host::prelude::*;
+            /// # fn main() -> Result<()> {
+            /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+            /// # let stream = gpu.stream()?;
+            #[doc = $eight]
+            /// stream.fill(&mut buffer.try_slice_mut(2..8)?, 1)?;
+            /// assert!(buffer.try_slice_mut(9..).is_err());
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// The range is out of bounds.
+            pub fn try_slice_mut(
+                &mut self,
+                range: impl std::ops::RangeBounds<usize>,
+            ) -> $crate::error::Result<$crate::memory::DeviceSliceMut<'_, T>> {
+                let view = $crate::memory::DeviceRead::raw_view(self);
+                $crate::memory::DeviceSliceMut::try_of(view, range)
             }
 
             /// A part for writing. See [`DeviceSliceMut::split_at_mut`](crate::DeviceSliceMut::split_at_mut) for several at once.

@@ -2,6 +2,7 @@
 
 use bytemuck::Pod;
 
+use super::facts::facts;
 use super::host_block::HostMapping;
 use super::host_memory::{HostMemory, HostWrite};
 use super::pinned::{host_length, page_locked_memory};
@@ -116,6 +117,12 @@ impl<T: Pod> CombinedWrite<'_, T> {
 
 host_length!(WriteCombinedBuffer, "WriteCombinedBuffer");
 page_locked!(read WriteCombinedBuffer);
+facts!(
+    WriteCombinedBuffer,
+    "let buffer = gpu.write_combined::<u32>(8)?;",
+    "buffer",
+    this => this.memory.view()
+);
 
 impl<T: Pod> sealed::Sealed for WriteCombinedBuffer<T> {}
 

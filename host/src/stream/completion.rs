@@ -1,9 +1,10 @@
-//! A stream's completion as a future, for any executor.
+//! The completion of a stream or of an event as a future, for any executor.
 //!
 //! The driver calls back when the stream gets there, on a thread of its own, and that wakes the task: nothing polls. Other than a host
-//! function, a callback is called after a fault, too, so every future ends.
+//! function, a callback is called after a fault, too, so every future ends. There are none for events: a stream waits for the event, and calls back.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,21 +13,28 @@ use std::task::{Context, Poll, Waker};
 use warpsmith_driver::raw;
 
 use super::Stream;
+use super::event::Event;
 use super::host_function::drop_payload;
 use crate::driver_call::callback::Running;
 use crate::driver_call::{self, call};
 use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::gpu::open_device::OpenDevice;
+use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
-/// The moment when everything that a stream held is done: see [`Stream::completion`].
+/// The moment when everything that a stream held, or what an event was recorded after, is done: see [`Stream::completion`] and
+/// [`Event::completion`].
 ///
 /// Dropping it waits for nothing and takes nothing back.
 #[must_use = "a future does nothing until it is awaited"]
 pub struct Completion<'a> {
-    stream: &'a Stream,
+    gpu: Arc<OpenDevice>,
+    stream: Arc<StreamHandle>,
     signal: Arc<Signal>,
     reach: Reach,
+    of: PhantomData<&'a Stream>,
 }
 
 /// What the driver's callback and the future share.
@@ -71,10 +79,18 @@ impl Stream {
     ///
     /// The future's error is what [`synchronize`](Self::synchronize) would answer.
     ///
+    /// A driver may call back for all streams on one thread, on which it also calls functions of the host ([`host_fn`](Self::host_fn)): one that waits
+    /// for something holds the future up.
+    ///
     /// # Errors
     ///
     /// The stream is being captured, or something went wrong on the device before.
     pub fn completion(&self) -> Result<Completion<'_>> {
+        self.completion_of_now()
+    }
+
+    /// As [`completion`](Self::completion). What the future needs of the stream, it has a share of.
+    fn completion_of_now(&self) -> Result<Completion<'static>> {
         self.handle.refuse_capture(
             "cuStreamAddCallback",
             "nothing runs that could be awaited",
@@ -99,10 +115,55 @@ impl Stream {
             return Err(error);
         }
         Ok(Completion {
-            stream: self,
+            gpu: self.gpu.clone(),
+            stream: self.handle.clone(),
             signal,
             reach,
+            of: PhantomData,
         })
+    }
+}
+
+impl Event {
+    /// A future that is ready when everything before the recorded position is done, at once for an event that was never recorded. What the
+    /// stream gets after the recording is not waited for, nor is a later recording.
+    ///
+    /// The driver tells of streams alone, so this makes a stream that waits for the event, for as long as that takes;
+    /// [`Stream::completion`] costs less where the event would be recorded for the future only.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// async fn first_half(stream: &Stream, words: &mut DeviceBuffer<u32>) -> Result<()> {
+    ///     let middle = words.len() / 2;
+    ///     stream.fill(&mut words.slice_mut(..middle), 1)?;
+    ///     let done = stream.record_event()?;
+    ///     stream.fill(&mut words.slice_mut(middle..), 2)?;
+    ///     done.completion()?.await                         // the second fill may still run
+    /// }
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// # let stream = gpu.stream()?;
+    /// # let mut words = stream.zeroed(8)?;
+    /// # let mut future = std::pin::pin!(first_half(&stream, &mut words));
+    /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// # loop {
+    /// #     if let std::task::Poll::Ready(answer) = future.as_mut().poll(&mut context) { return answer; }
+    /// #     std::thread::yield_now();
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// The future's error is what [`synchronize`](Self::synchronize) would answer.
+    ///
+    /// # Errors
+    ///
+    /// The event was recorded in a stream that was being captured, or something went wrong on the device before.
+    pub fn completion(&self) -> Result<Completion<'static>> {
+        self.refuse_captured("Event::completion")?;
+        let waiting = Gpu::from(self.gpu()).stream()?;
+        waiting.wait(self)?;
+        waiting.completion_of_now()
     }
 }
 
@@ -147,12 +208,9 @@ impl Future for Completion<'_> {
             }
         };
         const CALL: &str = "cuStreamAddCallback";
-        let done = self
-            .stream
-            .gpu
-            .bind()
-            .and_then(|()| driver_call::check(CALL, status));
-        Poll::Ready(self.stream.gpu.after_wait(CALL, &self.reach, done))
+        let bound = self.gpu.bind();
+        let done = bound.and_then(|()| driver_call::check(CALL, status));
+        Poll::Ready(self.gpu.after_wait(CALL, &self.reach, done))
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod attributes;
 pub(crate) mod completion;
 pub(crate) mod default;
 pub(crate) mod event;
+mod fork;
 pub(crate) mod host_function;
 pub(crate) mod semaphore;
 mod timed_stream;

@@ -1,6 +1,7 @@
 //! What the tests share: a device, kernels written by hand, and a process of its own for those that cost the context.
 #![allow(dead_code)]
 
+pub mod awaited;
 pub mod panicking;
 pub mod two;
 pub mod watch;

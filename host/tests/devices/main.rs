@@ -8,3 +8,4 @@ mod gpu;
 mod held_up;
 mod peer_access;
 mod peers;
+mod profiler;

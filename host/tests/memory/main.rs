@@ -8,6 +8,7 @@ mod external_memory;
 mod freed_blocks;
 mod host_pools;
 mod interprocess;
+mod parts;
 mod pitched;
 mod pointers;
 mod pools;

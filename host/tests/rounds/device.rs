@@ -36,6 +36,15 @@ fn observers(world: &World, _: usize) -> Result<()> {
     Ok(())
 }
 
+fn profilers(world: &World, round: usize) -> Result<()> {
+    let (one, two) = (world.gpu.start_profiler()?, world.gpu.start_profiler()?);
+    match round % 2 {
+        0 => drop(one),
+        _ => one.stop()?,
+    }
+    two.stop()
+}
+
 /// A device, and some of all that is made from it, of which the last that is dropped closes it.
 fn everything(gpu: Gpu, round: usize) -> Result<()> {
     let module = module(&gpu);
@@ -130,6 +139,7 @@ fn of_devices() {
     leave_nothing(&[
         Case::new("shares of a device", shares),
         Case::new("observers", observers),
+        Case::new("profilers", profilers),
     ]);
 }
 

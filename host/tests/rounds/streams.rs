@@ -11,6 +11,7 @@ use warpsmith_host::{
     AccessPolicyWindow, LaunchOptions, MemSyncDomain, SynchronizationPolicy, Trigger,
 };
 
+use crate::common::awaited::block_on;
 use crate::common::launch_add;
 use crate::world::{Case, World, leave_nothing};
 
@@ -138,6 +139,31 @@ fn futures(world: &World, round: usize) -> Result<()> {
     Ok(())
 }
 
+/// Downloads and events, awaited or not.
+fn awaited(world: &World, round: usize) -> Result<()> {
+    let words = world.stream.upload(&[1_u32; 100])?;
+    let mut here = world.gpu.pinned::<u32>(100)?;
+    let download = world.stream.download_async(&words)?;
+    let arrival = world.stream.download_into_async(&words, &mut here)?;
+    let event = world.stream.record_event()?.completion()?;
+    match round % 2 {
+        0 => drop((event, arrival, download)),
+        _ => {
+            assert_eq!(block_on(download)?, [1; 100]);
+            block_on(arrival)?;
+            block_on(event)?;
+        }
+    }
+    Ok(())
+}
+
+fn forks(world: &World, _: usize) -> Result<()> {
+    let branch = world.stream.fork()?;
+    let mut words = branch.upload(&[1_u32; 100])?;
+    launch_add(&branch, &world.add, &mut words, 1);
+    world.stream.join(&branch)
+}
+
 fn captures(world: &World, round: usize) -> Result<()> {
     let (mut stream, mut other) = (world.gpu.stream()?, world.gpu.stream()?);
     let mut words = stream.zeroed::<u32>(100)?;
@@ -190,6 +216,8 @@ fn of_streams_and_events() {
         Case::new("functions of the host", host_functions),
         Case::new("functions that panic", panicking_functions),
         Case::new("futures", futures),
+        Case::new("downloads and events that are awaited", awaited),
+        Case::new("forks", forks),
         Case::new("captures", captures),
         Case::new("threads", threads),
     ]);

@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod completion;
+mod downloads;
 mod external_semaphores;
 mod flags;
+mod forks;
 mod order;

@@ -7,7 +7,7 @@ use super::{
     array, attributes, capture, context, copy, device, error, event, extension, external_memory,
     external_semaphore, fill, function, graph, graph_exec, graph_memory, init, interprocess,
     launch, library, link, managed, managed_batch, memory, memory_operation, module, nodes, peer,
-    pointer, pool, stream, texture, unsupported, virtual_memory,
+    pointer, pool, profiler, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -172,6 +172,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         peer::find,
         pointer::find,
         pool::find,
+        profiler::find,
         extension::find,
         stream::find,
         texture::find,

@@ -40,6 +40,7 @@ mod parts;
 mod peer;
 mod pointer;
 mod pool;
+mod profiler;
 mod stream;
 mod texture;
 mod unsupported;

@@ -100,6 +100,8 @@ calls! { w:
     cuCtxSetSharedMemConfig(CUsharedconfig::CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE) 0;
     cuCtxGetStreamPriorityRange(out(), out()) 0;
     cuCtxResetPersistingL2Cache() 0;
+    cuProfilerStart() 0;
+    cuProfilerStop() 0;
     cuCtxSynchronize() 0;
     cuCtxSynchronize_v2(w.own.context) 0;
     cuCtxRecordEvent(w.own.context, w.own.event) 801;
