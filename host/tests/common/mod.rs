@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod panicking;
+pub mod said;
 pub mod two;
 pub mod watch;
 
