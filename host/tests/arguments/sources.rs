@@ -3,8 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// `Type::function`, or `file::function` outside of an `impl` block and in macros; with whether it takes anything but `self`.
-pub fn entry_points() -> BTreeMap<String, bool> {
+pub struct EntryPoint {
+    /// Below the folder of the sources.
+    pub file: String,
+    /// Anything but `self`.
+    pub takes_arguments: bool,
+}
+
+/// `Type::function`, or `file::function` outside of an `impl` block and in macros.
+pub fn entry_points() -> BTreeMap<String, EntryPoint> {
     let mut found = BTreeMap::new();
     for file in files(&package().join("src")) {
         let text = std::fs::read_to_string(&file).expect("a source");
@@ -27,13 +34,22 @@ pub fn entry_points() -> BTreeMap<String, bool> {
                 true => &owner,
                 false => &stem,
             };
-            found.insert(format!("{owner}::{name}"), takes_arguments(&signature, name));
+            let entry_point = EntryPoint {
+                file: in_sources(&file),
+                takes_arguments: takes_arguments(&signature, name),
+            };
+            found.insert(format!("{owner}::{name}"), entry_point);
         }
     }
     found
 }
 
-pub fn package() -> PathBuf {
+fn in_sources(file: &Path) -> String {
+    let inside = file.strip_prefix(package().join("src"));
+    inside.expect("a source").to_string_lossy().into_owned()
+}
+
+fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 

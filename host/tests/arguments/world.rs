@@ -8,8 +8,7 @@ pub const LEN: usize = 64;
 
 pub struct World {
     pub gpu: Gpu,
-    pub module: Module,
-    pub add: Add,
+    add: Add,
     pub stream: Stream,
     pub other: Stream,
     pub words: DeviceBuffer<u32>,
@@ -28,7 +27,6 @@ impl World {
             other: gpu.stream().expect("a stream"),
             words: stream.zeroed(LEN).expect("memory"),
             pinned: gpu.pinned(LEN).expect("memory"),
-            module,
             stream,
             value: 0,
             far: None,
@@ -41,18 +39,11 @@ impl World {
         world
     }
 
-    /// The same on another device.
-    pub fn far(&mut self) -> &mut World {
-        self.far.as_mut().expect("rows of two devices")
-    }
-
     /// Two halves, so that a call can take memory and streams of both devices.
     pub fn both(&mut self) -> (Near<'_>, &mut World) {
         let far = self.far.as_mut().expect("rows of two devices");
         let near = Near {
             gpu: &self.gpu,
-            module: &self.module,
-            add: &self.add,
             stream: &self.stream,
             words: &mut self.words,
             pinned: &mut self.pinned,
@@ -80,8 +71,6 @@ impl World {
 /// The world's first device.
 pub struct Near<'a> {
     pub gpu: &'a Gpu,
-    pub module: &'a Module,
-    pub add: &'a Add,
     pub stream: &'a Stream,
     pub words: &'a mut DeviceBuffer<u32>,
     pub pinned: &'a mut PinnedBuffer<u32>,

@@ -195,7 +195,9 @@ impl PoolAllocator<'_> {
     fn explain(&self, error: Error) -> Error {
         match self.pool.and_then(|pool| pool.max_bytes) {
             Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
-                error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
+                error
+                    .and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
+                    .with_hint(|| "free buffers of the pool, or make it with larger `max_bytes`; `pool.usage()` says what is in use".into())
             }
             _ => error,
         }

@@ -18,6 +18,8 @@ use crate::memory::descriptor::{DESCRIPTOR, exported, in_place_of_pointer};
 use crate::memory::size::bytes_of;
 use crate::stream::Stream;
 
+const SHAREABLE: &str = "make the pool with `PoolOptions { shareable: true, .. }`";
+
 /// Says which buffer of an exported pool is meant: plain bytes, which reach another process in any way, a pipe or a file for example.
 ///
 /// See [`ImportedPool`].
@@ -94,7 +96,9 @@ impl Gpu {
         }
         .map_err(|error| {
             let number = descriptor.as_raw_fd();
-            error.while_doing(|| format!("file descriptor {number} as a memory pool"))
+            error
+                .while_doing(|| format!("file descriptor {number} as a memory pool"))
+                .with_hint(|| "give what `MemoryPool::export` made in the other process".into())
         })?;
         let pool = ImportedPool {
             gpu: self.inner.clone(),
@@ -127,9 +131,9 @@ impl MemoryPool {
             })
         }
         .map_err(|error| {
-            error.while_doing(|| {
-                "exporting a memory pool: only what was made with `PoolOptions::shareable` can be".into()
-            })
+            error
+                .while_doing(|| "exporting a memory pool".into())
+                .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
         })
     }
 }
@@ -155,9 +159,9 @@ impl<T: Pod> DeviceBuffer<T> {
         let mut data = raw::CUmemPoolPtrExportData { reserved: [0; 64] };
         // SAFETY: the driver writes the data to `data`, which outlives the call; the address is the allocation's, which `self` keeps.
         unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(|error| {
-            error.while_doing(|| {
-                "exporting a buffer: only one of a pool made with `PoolOptions::shareable` can be".into()
-            })
+            error
+                .while_doing(|| "exporting a buffer".into())
+                .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
         })?;
         Ok(PoolPointer {
             bytes: data.reserved,

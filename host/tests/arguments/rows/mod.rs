@@ -1,8 +1,12 @@
 //! The table.
 
+mod arrays;
 mod copies;
 mod matrices;
 mod pools;
+mod streams;
+mod textures;
+mod unified;
 mod virtual_memory;
 
 use crate::row::{Row, Topic};
@@ -17,6 +21,10 @@ pub fn of_one_device() -> Vec<Topic> {
         topic("matrices", matrices::rows()),
         topic("pools", pools::rows()),
         topic("virtual_memory", virtual_memory::rows()),
+        topic("unified", unified::rows()),
+        topic("arrays", arrays::rows()),
+        topic("textures", textures::rows()),
+        topic("streams", streams::rows()),
     ]
 }
 
@@ -25,5 +33,8 @@ pub fn of_two_devices() -> Vec<Topic> {
         topic("copies_far", copies::far_rows()),
         topic("matrices_far", matrices::far_rows()),
         topic("pools_far", pools::far_rows()),
+        topic("unified_far", unified::far_rows()),
+        topic("arrays_far", arrays::far_rows()),
+        topic("streams_far", streams::far_rows()),
     ]
 }
