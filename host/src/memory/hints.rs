@@ -87,7 +87,8 @@ impl Named {
 }
 
 /// What to do about a NUMA node that there is not.
-pub(super) const NEAREST_NODE: &str = "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device";
+pub(super) const NEAREST_NODE: &str =
+    "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device";
 
 /// The place as the driver's functions since CUDA 12.2 take it.
 ///

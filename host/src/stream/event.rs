@@ -238,10 +238,11 @@ impl Event {
         let mut handle = raw::CUipcEventHandle { reserved: [0; 64] };
         // SAFETY: the driver writes the handle to `handle`, which outlives the call; `self` owns the event.
         unsafe { call!(cuIpcGetEventHandle(&mut handle, self.raw())) }.map_err(|error| {
-            error.while_doing(|| {
-                "exporting an event: only one that `gpu.event_interprocess()` has made can be"
-                    .into()
-            })
+            error
+                .while_doing(|| "exporting an event".into())
+                .with_hint_for(Code::INVALID_HANDLE, || {
+                    "only an event of this process that `gpu.event_interprocess()` has made can be exported".into()
+                })
         })?;
         Ok(EventHandle::of_driver(handle))
     }
@@ -301,7 +302,11 @@ impl Event {
     ///
     /// One of them was not recorded, is not complete yet, cannot measure time or is of another device; or `start` was recorded later.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
-        check_same_device("cuEventElapsedTime", self.gpu(), start.gpu())?;
+        check_same_device(
+            "cuEventElapsedTime",
+            ("the start", start.gpu()),
+            ("the end", self.gpu()),
+        )?;
         for event in [self, start] {
             if !event.is_timed() {
                 return Err(Error::misuse(

@@ -15,7 +15,7 @@ use crate::driver_call::hand_over::hand_over;
 use crate::driver_call::handle::Handle;
 use crate::error::{Error, Refused, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::{OpenDevice, Owned, check_same_device};
 use crate::order::position::StreamPosition;
 use crate::order::stream_handle::StreamHandle;
 use crate::reclaim::{FreeCost, Reclaim};
@@ -234,8 +234,8 @@ impl SemaphorePoint<'_> {
     /// # Errors
     ///
     /// The semaphore is of another device.
-    pub(crate) fn check_device(&self, call: &'static str, gpu: &Arc<OpenDevice>) -> Result<()> {
-        check_same_device(call, self.gpu, gpu)
+    pub(crate) fn check_device(&self, call: &'static str, user: Owned<'_>) -> Result<()> {
+        check_same_device(call, ("the semaphore", self.gpu), user)
     }
 
     /// What a graph keeps.
@@ -299,7 +299,7 @@ impl Stream {
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         for point in points {
-            point.check_device(call, &self.gpu)?;
+            point.check_device(call, ("the stream", &self.gpu))?;
         }
         if points.is_empty() {
             return Ok(());

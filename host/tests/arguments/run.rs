@@ -26,7 +26,12 @@ fn run(mut world: World, topics: Vec<Topic>) {
                 writeln!(wrong, "{title}: no way out: {said}").unwrap();
             }
             world.expect_unharmed(&title);
-            writeln!(text, "# {title}\n\n{}\n", without_numbers_of_this_run(&said)).unwrap();
+            writeln!(
+                text,
+                "# {title}\n\n{}\n",
+                without_numbers_of_this_run(&said)
+            )
+            .unwrap();
         }
         let file = format!("tests/arguments/messages/{name}.txt");
         compare_with_file(&file, &text, world.gpu.is_simulator());
@@ -47,12 +52,16 @@ fn arguments_of_another_device() {
     });
 }
 
-/// The text without addresses and the numbers of file descriptors.
+/// The text without addresses and what depends on them, and without the numbers of file descriptors.
 fn without_numbers_of_this_run(said: &str) -> String {
-    let said = without_addresses(said);
-    let Some((before, after)) = said.split_once("file descriptor ") else {
-        return said;
-    };
-    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("{before}file descriptor ..{after}")
+    let before_numbers = ["file descriptor ", "with those before its alignment, is "];
+    before_numbers
+        .iter()
+        .fold(without_addresses(said), |said, prefix| {
+            let Some((before, after)) = said.split_once(prefix) else {
+                return said;
+            };
+            let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{before}{prefix}..{after}")
+        })
 }

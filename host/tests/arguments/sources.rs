@@ -55,7 +55,10 @@ fn package() -> PathBuf {
 
 /// The file's name, or the folder's of a `mod.rs`.
 fn stem(file: &Path) -> String {
-    let of = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let of = |path: &Path| {
+        path.file_stem()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
     match of(file) {
         Some(name) if name == "mod" => file.parent().and_then(of),
         name => name,
@@ -100,7 +103,9 @@ fn until(lines: &[&str], ends: &[&str]) -> String {
 
 /// The last segment of the type's path that a block is for; none where it is a macro's parameter.
 fn self_type(header: &str) -> Option<String> {
-    let mut rest = header.trim_start_matches("unsafe ").trim_start_matches("impl");
+    let mut rest = header
+        .trim_start_matches("unsafe ")
+        .trim_start_matches("impl");
     if rest.starts_with('<') {
         let mut depth = 0;
         let end = rest.find(|c| {
@@ -122,7 +127,11 @@ fn takes_arguments(signature: &str, name: &str) -> bool {
     let Some(begin) = after.find('(') else {
         return true;
     };
-    let inside = after[begin + 1..].split(')').next().unwrap_or_default().trim();
+    let inside = after[begin + 1..]
+        .split(')')
+        .next()
+        .unwrap_or_default()
+        .trim();
     !matches!(
         inside.trim_end_matches(','),
         "" | "self" | "&self" | "&mut self" | "mut self"

@@ -57,7 +57,11 @@ impl World {
         self.other.synchronize().expect(row);
         let words = self.other.download(&self.words).expect(row);
         assert_eq!(words, [self.value; LEN], "{row}: memory was changed");
-        assert_eq!(*self.pinned.host().expect(row), [0; LEN], "{row}: memory was changed");
+        assert_eq!(
+            *self.pinned.host().expect(row),
+            [0; LEN],
+            "{row}: memory was changed"
+        );
         self.value += 1;
         launch_add(&self.stream, &self.add, &mut self.words, 1);
         let words = self.other.download(&self.words).expect(row);

@@ -79,7 +79,7 @@ impl GraphExec {
     // covers: GRAPH-53
     pub fn set_child(&mut self, node: ChildNode, graph: &Graph) -> Result<()> {
         const CALL: &str = "cuGraphExecChildGraphNodeSetParams";
-        check_same_device(CALL, &self.gpu, &graph.gpu)?;
+        check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
         graph.refuse_broken()?;
         refuse_uncopyable(CALL, &graph.contents)?;
         self.part(CALL, node)?;

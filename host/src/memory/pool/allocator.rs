@@ -45,7 +45,11 @@ impl Stream {
     /// The pool is another device's.
     // covers: POOL-13
     pub fn alloc_from<'a>(&'a self, pool: &'a MemoryPool) -> Result<PoolAllocator<'a>> {
-        check_same_device("cuMemAllocFromPoolAsync", &self.gpu, &pool.gpu)?;
+        check_same_device(
+            "cuMemAllocFromPoolAsync",
+            ("the pool", &pool.gpu),
+            ("the stream", &self.gpu),
+        )?;
         Ok(PoolAllocator {
             stream: self,
             pool: Some(pool),

@@ -158,11 +158,13 @@ impl<T: Pod> DeviceBuffer<T> {
         allocation.gpu.bind()?;
         let mut data = raw::CUmemPoolPtrExportData { reserved: [0; 64] };
         // SAFETY: the driver writes the data to `data`, which outlives the call; the address is the allocation's, which `self` keeps.
-        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(|error| {
-            error
-                .while_doing(|| "exporting a buffer".into())
-                .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
-        })?;
+        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(
+            |error| {
+                error
+                    .while_doing(|| "exporting a buffer".into())
+                    .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
+            },
+        )?;
         Ok(PoolPointer {
             bytes: data.reserved,
         })
@@ -210,7 +212,7 @@ impl ImportedPool {
         len: usize,
     ) -> Result<DeviceBuffer<T>> {
         const CALL: &str = "cuMemPoolImportPointer";
-        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        check_same_device(CALL, ("the pool", &self.gpu), ("the stream", &stream.gpu))?;
         stream.handle.refuse_capture(
             CALL,
             "the buffer is taken once, and not at each launch of the graph",

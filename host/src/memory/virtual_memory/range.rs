@@ -49,14 +49,13 @@ impl AddressRange {
         gpu.bind()?;
         let mut base = 0;
         // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe { call!(cuMemAddressReserve(&mut base, bytes, 0, 0, 0)) }
-            .map_err(|error| {
-                error
-                    .while_doing(|| format!("reserving {bytes} addresses"))
-                    .with_hint_for(Code::OUT_OF_MEMORY, || {
-                        "reserve fewer, or drop what has addresses reserved".into()
-                    })
-            })?;
+        unsafe { call!(cuMemAddressReserve(&mut base, bytes, 0, 0, 0)) }.map_err(|error| {
+            error
+                .while_doing(|| format!("reserving {bytes} addresses"))
+                .with_hint_for(Code::OUT_OF_MEMORY, || {
+                    "reserve fewer, or drop what has addresses reserved".into()
+                })
+        })?;
         Ok(AddressRange {
             base,
             bytes,

@@ -6,12 +6,30 @@ use warpsmith_host::{Cube, Result};
 use crate::row::{Row, rows};
 use crate::world::World;
 
-pub const SQUARE: Extent2 = Extent2 { width: 8, height: 8 };
-const ORIGIN: Extent2 = Extent2 { width: 0, height: 0 };
-const NOTHING: Extent2 = Extent2 { width: 8, height: 0 };
-const BEYOND: Extent2 = Extent2 { width: 8, height: 9 };
-const OVERFLOW: Extent2 = Extent2 { width: 8, height: usize::MAX };
-const CORNER: Extent2 = Extent2 { width: 1, height: 1 };
+pub const SQUARE: Extent2 = Extent2 {
+    width: 8,
+    height: 8,
+};
+const ORIGIN: Extent2 = Extent2 {
+    width: 0,
+    height: 0,
+};
+const NOTHING: Extent2 = Extent2 {
+    width: 8,
+    height: 0,
+};
+const BEYOND: Extent2 = Extent2 {
+    width: 8,
+    height: 9,
+};
+const OVERFLOW: Extent2 = Extent2 {
+    width: 8,
+    height: usize::MAX,
+};
+const CORNER: Extent2 = Extent2 {
+    width: 1,
+    height: 1,
+};
 
 pub fn square(w: &World) -> Result<Array<u32, Extent2>> {
     w.stream.surface_array_zeroed(SQUARE)

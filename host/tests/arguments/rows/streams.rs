@@ -43,6 +43,9 @@ pub fn rows() -> Vec<Row> {
             w.stream.flag_operations(&operations)
         };
         "Gpu::set_limit", "more of the second-level cache than there is" => Limit, |w| w.gpu.set_limit(ContextLimit::PersistingL2, usize::MAX);
+        "Gpu::set_limit", "more to print than the device's memory holds" => Limit, |w| w.gpu.set_limit(ContextLimit::PrintBuffer, usize::MAX);
+        "Gpu::set_limit", "a larger heap than the device's memory" => Limit, |w| w.gpu.set_limit(ContextLimit::Heap, w.gpu.total_memory() + 1);
+        "Gpu::set_limit", "more launches than the device's memory holds" => Limit, |w| w.gpu.set_limit(ContextLimit::PendingLaunches, usize::MAX);
         "Gpu::set_stack_size", "more than a device has" => Driver, |w| w.gpu.set_stack_size(1 << 40);
         "Gpu::attribute", "none that a driver knows" => Driver, |w| w.gpu.attribute(Attribute(9999));
         "Gpu::open", "a device that there is not" => Invalid, |_w| Gpu::open(DeviceChoice::SimulatorDevice(99));
@@ -66,6 +69,10 @@ pub fn far_rows() -> Vec<Row> {
             far.stream.record(&end)?;
             end.synchronize()?;
             end.elapsed_since(&start)
+        };
+        "Stream::set_access_policy", "memory of another device" => Invalid, |w| {
+            let (near, far) = w.both();
+            near.stream.set_access_policy(Some(&AccessPolicyWindow::over(&far.words)))
         };
         "Stream::copy_attributes", "of a stream of another device" => Invalid, |w| {
             let (near, far) = w.both();

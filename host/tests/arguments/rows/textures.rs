@@ -10,15 +10,25 @@ use crate::world::World;
 
 /// Texels wrap by normalised coordinates only.
 fn wraps() -> TextureOptions {
-    TextureOptions { address: [AddressMode::Wrap; 3], coordinates: Coordinates::Texels, ..Default::default() }
+    TextureOptions {
+        address: [AddressMode::Wrap; 3],
+        coordinates: Coordinates::Texels,
+        ..Default::default()
+    }
 }
 
 fn filters() -> TextureOptions {
-    TextureOptions { filter: Filter::Linear, ..Default::default() }
+    TextureOptions {
+        filter: Filter::Linear,
+        ..Default::default()
+    }
 }
 
 fn normalised() -> TextureOptions {
-    TextureOptions { coordinates: Coordinates::Normalised, ..Default::default() }
+    TextureOptions {
+        coordinates: Coordinates::Normalised,
+        ..Default::default()
+    }
 }
 
 fn levels<T: warpsmith_host::Texel>(w: &World) -> Result<MipmappedArray<T, Extent2>> {
