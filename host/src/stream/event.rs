@@ -186,13 +186,17 @@ impl Gpu {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call; it looks at any bytes of a handle.
         unsafe { call!(cuIpcOpenEventHandle(&mut raw, handle.to_driver())) }.map_err(|error| {
-            let why = match error.code() {
-                Some(Code::INVALID_CONTEXT) => {
-                    "an event of this very process: use the one that was exported"
-                }
-                _ => "an event of another process",
+            let (what, hint) = match error.code() {
+                Some(Code::INVALID_CONTEXT) => (
+                    "an event of this very process",
+                    "use the one that was exported",
+                ),
+                _ => (
+                    "an event of another process",
+                    "give what `Event::export` made there, of an event that is alive",
+                ),
             };
-            error.while_doing(|| why.into())
+            error.while_doing(|| what.into()).with_hint(|| hint.into())
         })?;
         // SAFETY: the call above made the event, which nothing else owns.
         let inner = unsafe { adopt::event(raw) };

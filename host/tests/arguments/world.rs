@@ -1,14 +1,38 @@
 //! What the calls are made with, and whether they have left it as it was.
 
+use warpsmith_device::dependent::AfterPrimary;
+use warpsmith_device::prelude::*;
 use warpsmith_host::prelude::*;
 
-use crate::common::{Add, add, launch_add, module};
+use crate::common::{self, Add, launch_add};
 
 pub const LEN: usize = 64;
 
+/// The entry `add` of the PTX by hand, as its items.
+#[kernel]
+pub fn add(mut y: PerThread<[u32]>, v: u32) {
+    if let Some(y) = y.mine() {
+        *y += v;
+    }
+}
+
+pub mod early {
+    use super::*;
+
+    #[kernel]
+    pub fn add(y: AfterPrimary<PerThread<[u32]>>, v: u32) {
+        if let Some(y) = y.wait().mine() {
+            *y += v;
+        }
+    }
+}
+
 pub struct World {
     pub gpu: Gpu,
-    add: Add,
+    pub module: Module,
+    pub add: Add,
+    pub typed: TypedKernel<add>,
+    pub early: TypedKernel<early::add>,
     pub stream: Stream,
     pub other: Stream,
     pub words: DeviceBuffer<u32>,
@@ -19,11 +43,21 @@ pub struct World {
 
 impl World {
     pub fn new(gpu: &Gpu) -> World {
-        let module = module(gpu);
+        let module = common::module(gpu);
+        // SAFETY: the PTX by hand does to its parameters what the items' bodies do.
+        let (typed, early) = unsafe {
+            (
+                module.kernel_unchecked(add).expect("add"),
+                module.kernel_unchecked(early::add).expect("add"),
+            )
+        };
         let stream = gpu.stream().expect("a stream");
         World {
             gpu: gpu.clone(),
-            add: add(&module),
+            add: common::add(&module),
+            typed,
+            early,
+            module,
             other: gpu.stream().expect("a stream"),
             words: stream.zeroed(LEN).expect("memory"),
             pinned: gpu.pinned(LEN).expect("memory"),
@@ -44,9 +78,12 @@ impl World {
         let far = self.far.as_mut().expect("rows of two devices");
         let near = Near {
             gpu: &self.gpu,
-            stream: &self.stream,
+            stream: &mut self.stream,
             words: &mut self.words,
             pinned: &mut self.pinned,
+            add: &self.add,
+            typed: &self.typed,
+            early: &self.early,
         };
         (near, far)
     }
@@ -75,7 +112,10 @@ impl World {
 /// The world's first device.
 pub struct Near<'a> {
     pub gpu: &'a Gpu,
-    pub stream: &'a Stream,
+    pub stream: &'a mut Stream,
     pub words: &'a mut DeviceBuffer<u32>,
     pub pinned: &'a mut PinnedBuffer<u32>,
+    pub add: &'a Add,
+    pub typed: &'a TypedKernel<add>,
+    pub early: &'a TypedKernel<early::add>,
 }

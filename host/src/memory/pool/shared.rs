@@ -235,7 +235,13 @@ impl ImportedPool {
                 &mut data
             ))
         }
-        .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
+        .map_err(|error| {
+            error
+                .while_doing(|| "a buffer of an imported memory pool".into())
+                .with_hint_for(Code::INVALID_VALUE, || {
+                    "give what `DeviceBuffer::export_pointer` made of a buffer of this very pool, which is alive".into()
+                })
+        })?;
         let allocation = Allocation::imported(stream, &self.handle, base, bytes)?;
         // From here on the allocation gives the memory back.
         let mut most = 0;
