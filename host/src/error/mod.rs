@@ -189,6 +189,14 @@ impl Error {
         self
     }
 
+    /// The same, of one code alone.
+    pub(crate) fn with_hint_for(self, code: Code, hint: impl FnOnce() -> String) -> Error {
+        match self.code() == Some(code) {
+            true => self.with_hint(hint),
+            false => self,
+        }
+    }
+
     fn context_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Error::Driver(error) => Some(&mut error.context),

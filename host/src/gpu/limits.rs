@@ -95,13 +95,17 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Limit`] where more of the L2 cache is to be set aside than can be, [`Error::Unsupported`] where nothing can: on old devices
+    /// [`Error::Limit`] where the device has not as much memory, or where more of the L2 cache is to be set aside than can be, [`Error::Unsupported`] where nothing can: on old devices
     /// and on such as are divided. [`Error::Driver`] where the driver refuses: it cannot change the heap once kernels have used it, nor
     /// the set-aside under MPS.
     // covers: ERROR-06, L2-02, L2-03
     pub fn set_limit(&self, limit: ContextLimit, value: usize) -> Result<usize> {
-        if limit == ContextLimit::PersistingL2 {
-            self.check_set_aside(value as u64)?;
+        match limit {
+            ContextLimit::PersistingL2 => self.check_set_aside(value as u64)?,
+            ContextLimit::PrintBuffer | ContextLimit::Heap | ContextLimit::PendingLaunches => {
+                self.check_memory_for(limit, value)?
+            }
+            ContextLimit::Stack | ContextLimit::L2FetchGranularity => {}
         }
         self.inner.bind()?;
         // SAFETY: the call takes two numbers, and refuses what it cannot do.
@@ -121,6 +125,24 @@ impl Gpu {
     /// Sets the stack of each thread, for deep recursion. The driver may round up.
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
         self.set_limit(ContextLimit::Stack, bytes).map(drop)
+    }
+
+    /// What the driver sets aside in the device's memory, in bytes or in launches of at least one. It does so only when a module is loaded
+    /// that needs it, which would fail then.
+    fn check_memory_for(&self, limit: ContextLimit, value: usize) -> Result<()> {
+        let most = self.total_memory();
+        if value <= most {
+            return Ok(());
+        }
+        Err(Error::Limit(Box::new(LimitError {
+            call: "cuCtxSetLimit",
+            code: Code::OUT_OF_MEMORY,
+            subject: format!("{limit:?}"),
+            what: "what the device's memory has to hold",
+            value: value as u64,
+            limit: most as u64,
+            hint: limit.bounds().into(),
+        })))
     }
 
     fn check_set_aside(&self, value: u64) -> Result<()> {

@@ -88,34 +88,35 @@ impl OpenDevice {
     }
 }
 
+/// What an object is, in the words of an error, and whose.
+pub(crate) type Owned<'a> = (&'static str, &'a Arc<OpenDevice>);
+
 /// # Errors
 ///
 /// Two objects that are used together belong to different devices.
 #[inline]
 pub(crate) fn check_same_device(
     call: &'static str,
-    one: &Arc<OpenDevice>,
-    other: &Arc<OpenDevice>,
+    one: Owned<'_>,
+    other: Owned<'_>,
 ) -> Result<()> {
-    if Arc::ptr_eq(one, other) {
+    if Arc::ptr_eq(one.1, other.1) {
         Ok(())
     } else {
-        Err(wrong_device(call, ["one object", "another"], [one, other]))
+        Err(wrong_device(call, one, other))
     }
 }
 
-/// The error of two objects that are used together, by what each is and whose.
 #[cold]
-pub(crate) fn wrong_device(
-    call: &'static str,
-    [one, other]: [&str; 2],
-    devices: [&Arc<OpenDevice>; 2],
-) -> Error {
-    let [first, second] = devices.map(|gpu| gpu.context().choice);
+fn wrong_device(call: &'static str, one: Owned<'_>, other: Owned<'_>) -> Error {
+    let [first, second] = [one, other].map(|(what, gpu)| (what, gpu.context().choice));
     Error::misuse(
         call,
         Code::INVALID_CONTEXT,
-        format!("{one} is of `{first}`, {other} of `{second}`"),
+        format!(
+            "{} is of `{}`, {} of `{}`",
+            first.0, first.1, second.0, second.1
+        ),
         "make what is used together from the same `Gpu`; `stream.copy_from_peer` copies between devices",
     )
 }

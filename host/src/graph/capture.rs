@@ -296,7 +296,11 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     /// The stream is part of a capture already, or of another device, or one that cannot be captured (see [`Stream::capture`]).
     pub fn fork(&'scope self, stream: &'scope mut Stream) -> Result<&'scope Stream> {
         let gpu = &self.origin.gpu;
-        check_same_device("cuStreamWaitEvent", gpu, &stream.gpu)?;
+        check_same_device(
+            "cuStreamWaitEvent",
+            ("the stream", &stream.gpu),
+            ("the capture", gpu),
+        )?;
         stream.handle.refuse_capture(
             "Capture::fork",
             "it is part of a capture already",
@@ -368,7 +372,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
         const EXTERNAL: u32 = 1;
         self.check_member(CALL, stream)?;
         let gpu = &self.origin.gpu;
-        check_same_device(CALL, gpu, event.gpu())?;
+        check_same_device(CALL, ("the event", event.gpu()), ("the capture", gpu))?;
         gpu.bind()?;
         let _guard = gpu.lock_order();
         // SAFETY: `stream` owns the stream, which is captured; the contents keep the event.
@@ -397,7 +401,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
         const EXTERNAL: u32 = 1;
         self.check_member(CALL, stream)?;
         let gpu = &self.origin.gpu;
-        check_same_device(CALL, gpu, event.gpu())?;
+        check_same_device(CALL, ("the event", event.gpu()), ("the capture", gpu))?;
         gpu.bind()?;
         let _guard = gpu.lock_order();
         event.refuse_captured(CALL)?;

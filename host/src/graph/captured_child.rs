@@ -58,7 +58,7 @@ impl Capture<'_, '_> {
     // covers: GRAPH-11, GRAPH-32
     pub fn child(&self, stream: &Stream, graph: &Graph) -> Result<()> {
         self.check_member("Capture::child", stream)?;
-        check_same_device(CALL, &stream.gpu, &graph.gpu)?;
+        check_same_device(CALL, ("the child", &graph.gpu), ("the stream", &stream.gpu))?;
         graph.refuse_broken()?;
         stream.gpu.bind()?;
         let guard = stream.gpu.lock_order();

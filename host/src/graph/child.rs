@@ -47,7 +47,7 @@ impl GraphBuilder<'_> {
     // covers: GRAPH-11
     pub fn child(&mut self, graph: &Graph) -> Result<ChildNode> {
         const CALL: &str = "cuGraphAddChildGraphNode";
-        check_same_device(CALL, &self.gpu, &graph.gpu)?;
+        check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
         graph.refuse_broken()?;
         nested::refuse_uncopyable(CALL, &graph.contents)?;
         self.gpu.bind()?;

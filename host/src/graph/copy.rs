@@ -262,7 +262,11 @@ impl FillUse<'_> {
     ///
     /// The memory is of another device, or mapped for reading alone.
     pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
-        check_same_device(FILL, gpu, &self.allocation.gpu)?;
+        check_same_device(
+            FILL,
+            ("the memory", &self.allocation.gpu),
+            ("the graph", gpu),
+        )?;
         self.allocation.check_writable(FILL)
     }
 }
@@ -417,7 +421,9 @@ impl PlannedCopy {
     /// A side is of another device, or the target mapped for reading alone.
     pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
         let mut sides = self.sides.iter();
-        sides.try_for_each(|side| check_same_device(COPY, gpu, &side.gpu))?;
+        sides.try_for_each(|side| {
+            check_same_device(COPY, ("the memory", &side.gpu), ("the graph", gpu))
+        })?;
         self.sides[1].check_writable(COPY)
     }
 }

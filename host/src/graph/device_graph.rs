@@ -97,7 +97,7 @@ impl Graph {
     // covers: DGRAPH-01, DGRAPH-02, DGRAPH-03
     pub fn instantiate_for_device_launch(&self, stream: &Stream) -> Result<DeviceGraph> {
         const CALL: &str = "cuGraphInstantiateWithParams";
-        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        check_same_device(CALL, ("the graph", &self.gpu), ("the stream", &stream.gpu))?;
         stream.handle.refuse_capture(
             CALL,
             "a graph that kernels launch is uploaded at once, which is no node",
@@ -154,8 +154,8 @@ impl DeviceGraph {
     // covers: DGRAPH-04
     pub fn update(&mut self, graph: &Graph, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphExecUpdate";
-        for other in [&graph.gpu, &stream.gpu] {
-            check_same_device(CALL, &self.gpu, other)?;
+        for other in [("the new graph", &graph.gpu), ("the stream", &stream.gpu)] {
+            check_same_device(CALL, other, ("the instantiated graph", &self.gpu))?;
         }
         stream.handle.refuse_capture(
             CALL,

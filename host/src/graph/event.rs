@@ -92,7 +92,7 @@ impl GraphBuilder<'_> {
         action: EventAction,
         make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
-        check_same_device(call, &self.gpu, event.gpu())?;
+        check_same_device(call, ("the event", event.gpu()), ("the graph", &self.gpu))?;
         self.outside_of_bodies("an event")?;
         let kind = match action {
             EventAction::Record => PartKind::EventRecord,

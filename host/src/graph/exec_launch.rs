@@ -33,7 +33,7 @@ impl GraphExec {
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
-        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        check_same_device(CALL, ("the graph", &self.gpu), ("the stream", &stream.gpu))?;
         let gpu = self.gpu.clone();
         gpu.bind()?;
         // Given up after the lock: with its last owner a stream of another library gives up its keeper, which is the program's and may call this crate.
@@ -181,7 +181,7 @@ impl GraphExec {
     // covers: GMEM-20
     pub fn upload(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphUpload";
-        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        check_same_device(CALL, ("the graph", &self.gpu), ("the stream", &stream.gpu))?;
         stream.handle.refuse_capture(
             CALL,
             "an upload is no node of a graph",

@@ -18,7 +18,11 @@ impl GraphExec {
     /// conditions were made or given to nodes in another order, or their kernels were compiled for other clusters; then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
-        check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
+        check_same_device(
+            "cuGraphExecUpdate",
+            ("the new graph", &graph.gpu),
+            ("the instantiated one", &self.gpu),
+        )?;
         if self.contents.allocates() || graph.contents.allocates() {
             return Err(Error::GraphUpdate(Box::new(GraphUpdateError {
                 code: Code::GRAPH_EXEC_UPDATE_FAILURE,

@@ -109,7 +109,7 @@ fn checked(
     builder: &GraphBuilder<'_>,
     operations: &FlagOperations<'_>,
 ) -> Result<Vec<raw::CUstreamBatchMemOpParams>> {
-    let list = operations.checked(call, &builder.gpu)?;
+    let list = operations.checked(call, ("the graph", &builder.gpu))?;
     if list.is_empty() {
         return Err(Error::misuse(
             call,

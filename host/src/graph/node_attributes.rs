@@ -4,7 +4,7 @@ use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
 use crate::driver_call::call;
-use crate::error::{Node, Result};
+use crate::error::{Code, Node, Result};
 use crate::memory::AccessPolicyWindow;
 
 impl GraphBuilder<'_> {
@@ -46,7 +46,14 @@ impl GraphBuilder<'_> {
                 raw::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
                 &mut value
             ))
-        }?;
+        }
+        .map_err(|error| {
+            error
+                .while_doing(|| format!("{node:?}"))
+                .with_hint_for(Code::INVALID_VALUE, || {
+                    "only nodes of kernels have one".into()
+                })
+        })?;
         // SAFETY: the driver has written a value of the attribute's type into a union of zeros; each field takes any bits.
         let window = unsafe { value.accessPolicyWindow };
         Ok(AccessPolicyWindow::of_driver(&window))

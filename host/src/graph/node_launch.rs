@@ -44,9 +44,10 @@ impl<'a> NodeLaunch<'a> {
         for used in packer.uses() {
             used.check_device(CALL, "the graph", gpu)?;
         }
-        let graphs = packer.graphs().iter().map(|passed| passed.gpu);
-        for other in graphs.chain([&function.module.gpu]) {
-            check_same_device(CALL, gpu, other)?;
+        let graphs = packer.graphs().iter();
+        let graphs = graphs.map(|passed| ("the graph that is passed", passed.gpu));
+        for other in graphs.chain([("the kernel", &function.module.gpu)]) {
+            check_same_device(CALL, other, ("the graph", gpu))?;
         }
         check(launch, packer)?;
         Ok(NodeLaunch {

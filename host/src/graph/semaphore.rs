@@ -79,7 +79,7 @@ impl GraphBuilder<'_> {
     ) -> Result<Node> {
         self.outside_of_bodies("a signal of a semaphore, or a wait for one")?;
         for point in points {
-            point.check_device(call, &self.gpu)?;
+            point.check_device(call, ("the graph", &self.gpu))?;
         }
         if points.is_empty() {
             return Err(Error::misuse(

@@ -14,7 +14,7 @@ use super::kernel_launch::{KernelLaunch, LaunchableKernel};
 use super::options::LaunchOptions;
 use super::packer::{ConditionsOf, Packer};
 use crate::error::{Code, Result};
-use crate::gpu::open_device::{check_same_device, wrong_device};
+use crate::gpu::open_device::check_same_device;
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::{AccessKind, ViewScope};
@@ -53,10 +53,11 @@ impl Stream {
     unsafe fn enqueue(&self, launch: &KernelLaunch<'_>, packer: &mut Packer<'_>) -> Result<()> {
         let gpu = &self.gpu;
         let function = launch.function;
-        if !Arc::ptr_eq(gpu, &function.module.gpu) {
-            let devices = [&function.module.gpu, gpu];
-            return Err(wrong_device(CALL, ["the kernel", "the stream"], devices));
-        }
+        check_same_device(
+            CALL,
+            ("the kernel", &function.module.gpu),
+            ("the stream", gpu),
+        )?;
         let is_at_home = packer.uses().iter().all(|used| used.is_of(gpu));
         if !is_at_home {
             let mut uses = packer.uses().iter();
@@ -129,7 +130,11 @@ impl Stream {
             let Some(capture) = &capture else {
                 return Err(graph_outside_of_graphs(function));
             };
-            check_same_device(CALL, &self.gpu, passed.gpu)?;
+            check_same_device(
+                CALL,
+                ("the graph that is passed", passed.gpu),
+                ("the stream", &self.gpu),
+            )?;
             capture.use_graph(&guard, &self.handle, passed.graph)?;
         }
         // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.

@@ -217,6 +217,65 @@ impl Function {
         Ok(())
     }
 
+    /// As [`allow_dynamic_shared`](Self::allow_dynamic_shared), unless launches may have as much already.
+    fn allow_shared_of(&self, bytes: u32) -> Result<()> {
+        match bytes > self.dynamic_shared.load(Ordering::Acquire) {
+            true => self.allow_dynamic_shared(bytes),
+            false => Ok(()),
+        }
+    }
+
+    /// Of a question about launches of this shape.
+    ///
+    /// # Errors
+    ///
+    /// Blocks have no threads, more of them than the kernel's can have, or more shared memory; or clusters have no blocks.
+    fn check_shape(&self, call: &'static str, grid: &Grid) -> Result<()> {
+        let fail = |code, what, value, limit, hint: &str| {
+            Err(Error::Limit(Box::new(LimitError {
+                call,
+                code,
+                subject: self.name.clone(),
+                what,
+                value,
+                limit,
+                hint: hint.into(),
+            })))
+        };
+        let most = self.limits.function_threads.min(self.limits.device_threads);
+        match grid.threads.count() {
+            0 => {
+                return fail(
+                    Code::INVALID_VALUE,
+                    "the block's number of threads",
+                    0,
+                    1,
+                    "ask for the shape of a launch, whose blocks have at least one thread",
+                );
+            }
+            count if count > most.into() => {
+                return fail(
+                    Code::INVALID_VALUE,
+                    "the block's number of threads",
+                    count,
+                    most.into(),
+                    "no launch of the kernel has such blocks: ask for smaller ones",
+                );
+            }
+            _ => {}
+        }
+        if grid.cluster.is_some_and(|cluster| cluster.count() == 0) {
+            return fail(
+                Code::INVALID_CLUSTER_SIZE,
+                "the cluster's number of blocks",
+                0,
+                1,
+                "an extent counts blocks: write 1 for a dimension in which blocks are not grouped",
+            );
+        }
+        self.allow_shared_of(grid.shared)
+    }
+
     pub(crate) fn attributes(&self) -> Result<FunctionAttributes> {
         use CUfunction_attribute as A;
         Ok(FunctionAttributes {
@@ -249,9 +308,7 @@ impl Function {
                     .into(),
             })));
         }
-        if dynamic_shared > self.dynamic_shared.load(Ordering::Acquire) {
-            self.allow_dynamic_shared(dynamic_shared)?;
-        }
+        self.allow_shared_of(dynamic_shared)?;
         self.module.gpu.bind()?;
         let mut blocks = 0;
         let threads = i32::try_from(block_threads).unwrap_or(i32::MAX);
@@ -283,6 +340,7 @@ impl Function {
     }
 
     pub(crate) fn suggested_block(&self, dynamic_shared: u32) -> Result<SuggestedBlock> {
+        self.allow_shared_of(dynamic_shared)?;
         self.module.gpu.bind()?;
         let (mut blocks, mut threads) = (0, 0);
         // SAFETY: the driver writes one number each to `blocks` and `threads`, which outlive the call; no callback is given, and
@@ -305,6 +363,7 @@ impl Function {
     }
 
     pub(crate) fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
+        self.check_shape("cuOccupancyMaxPotentialClusterSize", grid)?;
         self.module.gpu.bind()?;
         let config = grid.configuration();
         let mut size = 0;
@@ -330,9 +389,7 @@ impl Function {
                 "say how large they are by `grid.cluster(..)`, also where the kernel's source does",
             ));
         }
-        if grid.shared > self.dynamic_shared.load(Ordering::Acquire) {
-            self.allow_dynamic_shared(grid.shared)?;
-        }
+        self.check_shape(CALL, grid)?;
         let gpu = &self.module.gpu;
         gpu.bind()?;
         let mut attributes: LaunchAttributes<GRID_ATTRIBUTES> = LaunchAttributes::none();

@@ -86,17 +86,26 @@ macro_rules! kernel_methods {
             ///
             /// # Errors
             ///
-            /// [`Error::Limit`](crate::Error::Limit) where a block has no threads, or more shared memory than the device's blocks can have.
+            /// [`Error::Limit`](crate::Error::Limit) where a block has no threads, or more shared memory than the device's blocks can have. Of
+            /// blocks with more threads than the kernel's can have, none fit.
             pub fn occupancy(&self, block_threads: u32, dynamic_shared: u32) -> Result<Occupancy> {
                 self.function.occupancy(block_threads, dynamic_shared)
             }
 
             /// The block size with the best occupancy, and how many such blocks fill the device.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Limit`](crate::Error::Limit) where it is more shared memory than the device's blocks can have.
             pub fn suggested_block(&self, dynamic_shared: u32) -> Result<SuggestedBlock> {
                 self.function.suggested_block(dynamic_shared)
             }
 
             /// The largest cluster that a launch of this shape can have.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Limit`](crate::Error::Limit) where no launch can have such blocks or clusters.
             // covers: PERF-05
             pub fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
                 self.function.max_cluster_size(grid)
@@ -107,7 +116,8 @@ macro_rules! kernel_methods {
             ///
             /// # Errors
             ///
-            /// [`Error::Invalid`](crate::Error::Invalid) where the grid has no clusters; the driver refuses the shape: no such cluster fits.
+            /// [`Error::Invalid`](crate::Error::Invalid) where the grid has no clusters, [`Error::Limit`](crate::Error::Limit) where no launch can have such
+            /// blocks or clusters; the driver refuses the shape: no such cluster fits.
             // covers: PERF-05
             pub fn max_active_clusters(&self, grid: &Grid) -> Result<u32> {
                 self.function.max_active_clusters(grid)

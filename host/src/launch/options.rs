@@ -362,7 +362,7 @@ fn check_carveout(percent: u32) -> Result<()> {
 
 /// The event is of the launch's device and measures no time.
 fn check_event(event: &Event, gpu: &Arc<OpenDevice>) -> Result<()> {
-    check_same_device(CALL, gpu, event.gpu())?;
+    check_same_device(CALL, ("the event", event.gpu()), ("the launch", gpu))?;
     if event.is_timed() {
         return Err(Error::misuse(
             CALL,

@@ -4,6 +4,7 @@
 use warpsmith_driver::raw;
 
 use super::view::DeviceRead;
+use crate::context::choice::DeviceChoice;
 use crate::driver_call::call;
 use crate::error::{Code, Error, LimitError, Result};
 use crate::gpu::open_device::OpenDevice;
@@ -53,7 +54,7 @@ pub enum MissProperty {
 /// # }
 /// ```
 // covers: L2-06, L2-07
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct AccessPolicyWindow {
     base: u64,
@@ -61,6 +62,24 @@ pub struct AccessPolicyWindow {
     hit_ratio: f32,
     hit: AccessProperty,
     miss: MissProperty,
+    /// Where the memory lies, if it is known.
+    device: Option<DeviceChoice>,
+}
+
+/// Of what the driver is told: what it gives back says nothing of devices.
+impl PartialEq for AccessPolicyWindow {
+    fn eq(&self, other: &AccessPolicyWindow) -> bool {
+        let told = |window: &AccessPolicyWindow| {
+            (
+                window.base,
+                window.bytes,
+                window.hit_ratio,
+                window.hit,
+                window.miss,
+            )
+        };
+        told(self) == told(other)
+    }
 }
 
 impl AccessPolicyWindow {
@@ -73,6 +92,7 @@ impl AccessPolicyWindow {
             hit_ratio: 1.0,
             hit: AccessProperty::Persisting,
             miss: MissProperty::Normal,
+            device: view.allocation.and_then(|memory| memory.lies_on()),
         }
     }
 
@@ -124,6 +144,19 @@ impl AccessPolicyWindow {
                 hint: "make it of a slice of the buffer".into(),
             })));
         }
+        let own = gpu.context().choice;
+        if let Some(device) = self.device
+            && device != own
+        {
+            return Err(Error::misuse(
+                call,
+                Code::INVALID_CONTEXT,
+                format!(
+                    "the access policy window is over memory of `{device}`, and for launches on `{own}`"
+                ),
+                "what a device's L2 cache keeps is that device's memory: make the window over memory of the same `Gpu`",
+            ));
+        }
         if !(0.0..=1.0).contains(&self.hit_ratio) {
             return Err(Error::misuse(
                 call,
@@ -167,6 +200,7 @@ impl AccessPolicyWindow {
                 P::CU_ACCESS_PROPERTY_STREAMING => MissProperty::Streaming,
                 _ => MissProperty::Normal,
             },
+            device: None,
         })
     }
 }
@@ -181,7 +215,7 @@ impl Stream {
     /// # Errors
     ///
     /// [`Error::Limit`] where the window is longer than [`Attribute::MAX_ACCESS_POLICY_WINDOW_SIZE`](crate::Attribute),
-    /// [`Error::Invalid`] where the hit ratio is not within 0.0 and 1.0, [`Error::Unsupported`] where the device has no windows.
+    /// [`Error::Invalid`] where the memory lies on another device or the hit ratio is not within 0.0 and 1.0, [`Error::Unsupported`] where the device has no windows.
     // covers: L2-04, L2-08
     pub fn set_access_policy(&self, window: Option<&AccessPolicyWindow>) -> Result<()> {
         let mut value = raw::CUlaunchAttributeValue::default();

@@ -143,11 +143,13 @@ pub(crate) fn device_address(stream: &Stream, address: u64) -> Result<u64> {
         ))
     }
     .map_err(|error| {
-        error.while_doing(|| {
-            format!(
-                "memory at {address:#x}: the driver knows of none there that the device reaches"
-            )
-        })
+        error
+            .while_doing(|| {
+                format!("memory at {address:#x}: the driver knows of none there that the device reaches")
+            })
+            .with_hint_for(Code::INVALID_VALUE, || {
+                "give the address of memory that is alive and that this device's driver has allocated, mapped or registered".into()
+            })
     })?;
     Ok(on_device)
 }

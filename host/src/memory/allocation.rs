@@ -9,6 +9,7 @@ use super::array::texture_objects::TextureObjects;
 use super::host_block::HostBlock;
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
+use crate::context::choice::DeviceChoice;
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::{Access, AccessKind, ViewScope};
@@ -263,6 +264,20 @@ impl Allocation {
         matches!(self.kind, MemoryKind::Exportable)
     }
 
+    /// The device that the memory lies on; none of host memory, of unified memory and of addresses that anything may be mapped to.
+    pub(super) fn lies_on(&self) -> Option<DeviceChoice> {
+        let may_lie_elsewhere = self.is_of_host_pool()
+            || matches!(
+                self.kind,
+                MemoryKind::Pinned(_) | MemoryKind::Managed | MemoryKind::Virtual(_)
+            );
+        (!may_lie_elsewhere).then(|| self.gpu.context().choice)
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self.kind, MemoryKind::Array(_))
+    }
+
     /// Whether work of another device than the memory's own reaches it, at the same address and without being granted access.
     pub(crate) fn is_reached_by(&self, gpu: &OpenDevice) -> Result<bool> {
         match &self.kind {
@@ -320,7 +335,7 @@ impl Allocation {
     ///
     /// The stream belongs to another device than the memory.
     pub(crate) fn check_gpu(&self, call: &'static str, stream: &Stream) -> Result<()> {
-        check_same_device(call, &self.gpu, &stream.gpu)
+        check_same_device(call, ("the memory", &self.gpu), ("the stream", &stream.gpu))
     }
 
     /// # Errors

@@ -116,14 +116,21 @@ impl Allocation {
             ))
         }
         .map_err(|error| {
-            let why = match error.code() {
-                Some(Code::INVALID_CONTEXT) => {
-                    "memory of this very process: use the buffer that was exported"
-                }
-                Some(Code::NOT_PERMITTED) => "its owner has freed it or has ended",
-                _ => "memory of another process",
+            let (what, hint) = match error.code() {
+                Some(Code::INVALID_CONTEXT) => (
+                    "memory of this very process",
+                    "use the buffer that was exported",
+                ),
+                Some(Code::NOT_PERMITTED) => (
+                    "its owner has freed it or has ended",
+                    "have the owner keep the buffer until it is told that this process is done",
+                ),
+                _ => (
+                    "memory of another process",
+                    "give what `DeviceBuffer::export_handle` made there, of a buffer that is alive",
+                ),
             };
-            error.while_doing(|| why.into())
+            error.while_doing(|| what.into()).with_hint(|| hint.into())
         })?;
         let mut bytes = 0;
         // SAFETY: the driver writes one number to `bytes`, which outlives the call; nothing asks for the base.

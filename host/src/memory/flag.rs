@@ -11,7 +11,7 @@ use crate::context::attribute::Attribute;
 use crate::driver_call::call;
 use crate::error::{Code, Error, LimitError, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::{OpenDevice, Owned, check_same_device};
 use crate::order::order_lock::OrderGuard;
 use crate::order::position::StreamPosition;
 use crate::order::stream_handle::StreamHandle;
@@ -227,7 +227,7 @@ impl FlagMemory {
         guard: &OrderGuard<'_>,
         stream: &Stream,
     ) -> Result<()> {
-        check_same_device(call, &self.gpu, &stream.gpu)?;
+        check_same_device(call, ("the flag", &self.gpu), ("the stream", &stream.gpu))?;
         if let Some(capture) = self.gpu.order().capture_of(guard, &stream.handle) {
             capture.keep(guard, self.clone());
             return Ok(());
@@ -304,7 +304,7 @@ impl Stream {
     /// As for [`wait_value`](Self::wait_value); there are more than 255.
     pub fn flag_operations(&self, operations: &FlagOperations<'_>) -> Result<()> {
         const CALL: &str = "cuStreamBatchMemOp";
-        let mut list = operations.checked(CALL, &self.gpu)?;
+        let mut list = operations.checked(CALL, ("the stream", &self.gpu))?;
         if list.is_empty() {
             return Ok(());
         }
@@ -426,7 +426,7 @@ impl<'a> FlagOperations<'a> {
     pub(crate) fn checked(
         &self,
         call: &'static str,
-        gpu: &Arc<OpenDevice>,
+        user: Owned<'_>,
     ) -> Result<Vec<raw::CUstreamBatchMemOpParams>> {
         /// The driver's limit.
         const MOST: usize = 255;
@@ -442,9 +442,9 @@ impl<'a> FlagOperations<'a> {
             })));
         }
         for operation in &self.list {
-            check_same_device(call, gpu, &operation.memory.gpu)?;
+            check_same_device(call, ("the flag", &operation.memory.gpu), user)?;
             if operation.needs_any_clear {
-                require_any_clear(gpu)?;
+                require_any_clear(user.1)?;
             }
         }
         let list = self.list.iter();

@@ -86,6 +86,10 @@ impl Named {
     }
 }
 
+/// What to do about a NUMA node that there is not.
+pub(super) const NEAREST_NODE: &str =
+    "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device";
+
 /// The place as the driver's functions since CUDA 12.2 take it.
 ///
 /// # Errors
@@ -102,7 +106,7 @@ pub(super) fn driver_location(location: Location, gpu: &OpenDevice) -> Result<ra
                     "Location::HostNuma",
                     Code::INVALID_VALUE,
                     format!("there is no NUMA node {node}"),
-                    "`Attribute::HOST_NUMA_ID` is the node that is nearest to the device",
+                    NEAREST_NODE,
                 )
             })?;
             (Type::CU_MEM_LOCATION_TYPE_HOST_NUMA, id)

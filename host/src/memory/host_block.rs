@@ -11,6 +11,8 @@ use crate::gpu::open_device::DeviceState;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::trace::work::Work;
 
+const HOST_MEMORY: &str = "the host has not as much memory that can be page-locked: lock less, or copy in parts through a smaller buffer";
+
 /// Whether kernels can reach page-locked memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HostMapping {
@@ -81,6 +83,7 @@ impl HostBlock {
         let host = unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
             driver_call::cust_failed("cuMemAllocHost", error)
                 .while_doing(|| format!("{bytes} bytes of pinned host memory"))
+                .with_hint_for(Code::OUT_OF_MEMORY, || HOST_MEMORY.into())
         })?;
         Ok(HostBlock {
             host,
@@ -98,7 +101,9 @@ impl HostBlock {
         }
         // SAFETY: the driver writes one address to `host`, which outlives the call.
         unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }.map_err(|error| {
-            error.while_doing(|| format!("{bytes} bytes of mapped host memory"))
+            error
+                .while_doing(|| format!("{bytes} bytes of mapped host memory"))
+                .with_hint_for(Code::OUT_OF_MEMORY, || HOST_MEMORY.into())
         })?;
         let mut device = 0;
         // SAFETY: the driver writes one address to `device`, which outlives the call; `host` was allocated above, mapped.

@@ -63,13 +63,13 @@ impl Shape {
         ) else {
             return invalid(
                 format!("{rows} x {columns} with stride {stride} does not fit in 32 bits"),
-                "kernels index matrices with 32 bits",
+                "kernels index matrices with 32 bits: have several smaller ones",
             );
         };
         if stride < columns {
             return invalid(
                 format!("a stride of {stride} is less than {columns} columns"),
-                "the stride counts elements, not bytes",
+                "the stride counts elements, not bytes, and is at least the number of columns",
             );
         }
         // What the kernel's view spans: also rows without columns, which it numbers all the same. At most 2^64 - 1, so no overflow.

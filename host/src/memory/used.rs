@@ -13,6 +13,9 @@ use crate::order::order_lock::OrderGuard;
 use crate::panics::timeline::NewLaunch;
 use crate::stream::Stream;
 
+const MEMORY_ELSEWHERE: &str = "make the memory by the same `Gpu`, copy it by `stream.copy_from_peer`, or pass a view of it (`allow_peer`, `PeerAccess::view`)";
+const ARRAY_ELSEWHERE: &str = "make the array by the same `Gpu`: its own device alone uses it; a buffer takes its texels elsewhere (`copy_from_array`, `copy_from_peer`)";
+
 /// Bytes of an allocation that work uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Use<'a> {
@@ -104,11 +107,15 @@ impl<'a> Use<'a> {
             || self.allocation.is_reached_by(gpu)?;
         if !may {
             let [of_memory, other] = [owner, gpu].map(|gpu| gpu.context().choice);
+            let (memory, hint) = match self.allocation.is_array() {
+                true => ("array", ARRAY_ELSEWHERE),
+                false => ("memory", MEMORY_ELSEWHERE),
+            };
             return Err(Error::misuse(
                 call,
                 Code::INVALID_CONTEXT,
-                format!("the memory is of {of_memory}, {what} of {other}"),
-                "make the memory by the same `Gpu`, copy it by `stream.copy_from_peer`, or pass a view of it (`allow_peer`, `PeerAccess::view`)",
+                format!("the {memory} is of `{of_memory}`, {what} of `{other}`"),
+                hint,
             ));
         }
         put_in_one_order(owner, gpu);

@@ -112,13 +112,13 @@ impl VolumeShape {
         let [Ok(d), Ok(r), Ok(c), Ok(s)] = [depth, rows, columns, stride].map(u32::try_from) else {
             return invalid(
                 format!("{what} does not fit in 32 bits"),
-                "kernels index volumes with 32 bits",
+                "kernels index volumes with 32 bits: have several smaller ones",
             );
         };
         if stride < columns {
             return invalid(
                 format!("a stride of {stride} is less than {columns} columns"),
-                "the stride counts elements, not bytes",
+                "the stride counts elements, not bytes, and is at least the number of columns",
             );
         }
         let needed = match u128::from(d) * u128::from(r) {

@@ -144,7 +144,13 @@ impl Gpu {
         self.inner.reclaim();
         let mut handle = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller guarantees a complete and valid image.
-        unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
+        unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }.map_err(
+            |error| {
+                error.with_hint_for(Code::INVALID_IMAGE, || {
+                "give a cubin or a fatbin with code for this device; PTX is loaded by `load`".into()
+            })
+            },
+        )?;
         // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let inner = ModuleInner {
@@ -285,6 +291,8 @@ fn not_found(call: &'static str, what: &'static str, name: &str, present: &[Stri
     }))
 }
 
+const MEND: &str = "mend the PTX where the log says, or have the builder make it anew";
+
 #[cold]
 fn rejected(gpu: &OpenDevice, call: &'static str, code: Code, log: String, ptx: &str) -> Error {
     if code.is_fatal() || matches!(code, Code::OUT_OF_MEMORY | Code::INVALID_CONTEXT) {
@@ -313,7 +321,7 @@ fn rejected(gpu: &OpenDevice, call: &'static str, code: Code, log: String, ptx: 
             header(".version"),
             header(".target")
         )),
-        code => general_hint(code),
+        code => general_hint(code).or_else(|| Some(MEND.into())),
     };
     Error::Ptx(Box::new(PtxError {
         call,

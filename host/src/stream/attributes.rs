@@ -247,7 +247,11 @@ impl Stream {
     ///
     /// The streams are of different devices.
     pub fn copy_attributes(&self, from: &Stream) -> Result<()> {
-        check_same_device("cuStreamCopyAttributes", &self.gpu, &from.gpu)?;
+        check_same_device(
+            "cuStreamCopyAttributes",
+            ("the source", &from.gpu),
+            ("the stream", &self.gpu),
+        )?;
         self.gpu.bind()?;
         // SAFETY: both streams are owned for the call.
         unsafe { call!(cuStreamCopyAttributes(self.handle.raw(), from.handle.raw())) }

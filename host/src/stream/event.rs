@@ -186,13 +186,17 @@ impl Gpu {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call; it looks at any bytes of a handle.
         unsafe { call!(cuIpcOpenEventHandle(&mut raw, handle.to_driver())) }.map_err(|error| {
-            let why = match error.code() {
-                Some(Code::INVALID_CONTEXT) => {
-                    "an event of this very process: use the one that was exported"
-                }
-                _ => "an event of another process",
+            let (what, hint) = match error.code() {
+                Some(Code::INVALID_CONTEXT) => (
+                    "an event of this very process",
+                    "use the one that was exported",
+                ),
+                _ => (
+                    "an event of another process",
+                    "give what `Event::export` made there, of an event that is alive",
+                ),
             };
-            error.while_doing(|| why.into())
+            error.while_doing(|| what.into()).with_hint(|| hint.into())
         })?;
         // SAFETY: the call above made the event, which nothing else owns.
         let inner = unsafe { adopt::event(raw) };
@@ -238,10 +242,11 @@ impl Event {
         let mut handle = raw::CUipcEventHandle { reserved: [0; 64] };
         // SAFETY: the driver writes the handle to `handle`, which outlives the call; `self` owns the event.
         unsafe { call!(cuIpcGetEventHandle(&mut handle, self.raw())) }.map_err(|error| {
-            error.while_doing(|| {
-                "exporting an event: only one that `gpu.event_interprocess()` has made can be"
-                    .into()
-            })
+            error
+                .while_doing(|| "exporting an event".into())
+                .with_hint_for(Code::INVALID_HANDLE, || {
+                    "only an event of this process that `gpu.event_interprocess()` has made can be exported".into()
+                })
         })?;
         Ok(EventHandle::of_driver(handle))
     }
@@ -301,7 +306,11 @@ impl Event {
     ///
     /// One of them was not recorded, is not complete yet, cannot measure time or is of another device; or `start` was recorded later.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
-        check_same_device("cuEventElapsedTime", self.gpu(), start.gpu())?;
+        check_same_device(
+            "cuEventElapsedTime",
+            ("the start", start.gpu()),
+            ("the end", self.gpu()),
+        )?;
         for event in [self, start] {
             if !event.is_timed() {
                 return Err(Error::misuse(

@@ -13,9 +13,9 @@ use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::driver_call::hand_over::hand_over;
 use crate::driver_call::handle::Handle;
-use crate::error::{Error, Refused, Result};
+use crate::error::{Code, Error, Refused, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::{OpenDevice, Owned, check_same_device};
 use crate::order::position::StreamPosition;
 use crate::order::stream_handle::StreamHandle;
 use crate::reclaim::{FreeCost, Reclaim};
@@ -234,8 +234,8 @@ impl SemaphorePoint<'_> {
     /// # Errors
     ///
     /// The semaphore is of another device.
-    pub(crate) fn check_device(&self, call: &'static str, gpu: &Arc<OpenDevice>) -> Result<()> {
-        check_same_device(call, self.gpu, gpu)
+    pub(crate) fn check_device(&self, call: &'static str, user: Owned<'_>) -> Result<()> {
+        check_same_device(call, ("the semaphore", self.gpu), user)
     }
 
     /// What a graph keeps.
@@ -299,7 +299,7 @@ impl Stream {
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         for point in points {
-            point.check_device(call, &self.gpu)?;
+            point.check_device(call, ("the stream", &self.gpu))?;
         }
         if points.is_empty() {
             return Ok(());
@@ -353,6 +353,19 @@ impl Imported {
             // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what
             // its caller says.
             unsafe { call!(cuImportExternalSemaphore(&mut object, &wish)) }
+        })
+        .map_err(|error| {
+            error.with_hint_for(Code::UNKNOWN, || match (gpu.is_simulator(), kind) {
+                (true, Kind::Binary) => "the simulator's binary semaphores are files of `eventfd`, made with EFD_NONBLOCK".into(),
+                (true, Kind::Timeline) => {
+                    "the simulator's timeline semaphores are files of `memfd_create`, of eight bytes whose size is sealed (F_SEAL_SHRINK)".into()
+                }
+                (false, _) => {
+                    "the descriptor is no opaque semaphore of this kind that the driver knows: export it for \
+                     VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT, of this very device"
+                        .into()
+                }
+            })
         })?;
         Ok(Arc::new(Imported {
             gpu: Arc::downgrade(&gpu.inner),

@@ -46,7 +46,11 @@ impl TimedStream<'_> {
         event: &Event,
         capture_number: impl FnOnce() -> Option<u64>,
     ) -> Result<()> {
-        check_same_device("cuEventRecord", self.gpu, event.gpu())?;
+        check_same_device(
+            "cuEventRecord",
+            ("the event", event.gpu()),
+            ("the stream", self.gpu),
+        )?;
         self.gpu.bind()?;
         let _order = self.gpu.lock_order();
         let reach = self.timeline.end();

@@ -3,6 +3,7 @@
 
 pub mod awaited;
 pub mod panicking;
+pub mod said;
 pub mod two;
 pub mod watch;
 

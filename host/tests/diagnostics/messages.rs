@@ -3,9 +3,9 @@
 //! and logs: there the codes are compared.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
+use crate::common::said::{compare_with_file, without_addresses};
 use crate::common::{Add, Gate, add, gpu, module};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{
@@ -52,67 +52,14 @@ fn check(file: &str, mistakes: &[Mistake]) {
     let mut text = String::new();
     for (name, mistake) in mistakes {
         let error = mistake(&mut fixture).expect_err(name);
-        let said = without_numbers_of_this_run(&error.to_string());
+        let said = without_addresses(&error.to_string());
         writeln!(text, "# {name}\n\n{said}\n").unwrap();
     }
     // None of that harmed anything.
     fixture.launch(Grid::new(1, 64)).unwrap();
     assert_eq!(fixture.stream.download(&fixture.words).unwrap(), [1; 64]);
-    match gpu.is_simulator() {
-        true => compare(file, &text),
-        false => compare_codes(file, &text),
-    }
-}
-
-/// The text with its addresses left out.
-fn without_numbers_of_this_run(text: &str) -> String {
-    let mut parts = text.split("0x");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-        write!(result, "0x..{rest}").unwrap();
-    }
-    result
-}
-
-fn path(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/diagnostics/messages")
-        .join(file)
-}
-
-fn compare(file: &str, text: &str) {
-    let path = path(file);
-    if std::env::var_os("WARPSMITH_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
-    for (is, was) in text.split("# ").zip(known.split("# ")) {
-        assert_eq!(is, was, "WARPSMITH_BLESS=1 rewrites {}", path.display());
-    }
-    assert_eq!(
-        text.len(),
-        known.len(),
-        "WARPSMITH_BLESS=1 rewrites {}",
-        path.display()
-    );
-}
-
-/// Compares the driver's codes.
-fn compare_codes(file: &str, text: &str) {
-    let known = std::fs::read_to_string(path(file)).unwrap();
-    let (is, was) = (text.split("# "), known.split("# "));
-    assert_eq!(is.clone().count(), was.clone().count());
-    for (is, was) in is.zip(was) {
-        assert_eq!(code(is), code(was), "{is}\nis on the simulator\n{was}");
-    }
-}
-
-/// The first code in an error's text, with its number.
-fn code(text: &str) -> Option<&str> {
-    let begin = text.find("CUDA_ERROR_")?;
-    let length = text[begin..].find(')')?;
-    Some(&text[begin..begin + length])
+    let path = format!("tests/diagnostics/messages/{file}");
+    compare_with_file(&path, &text, gpu.is_simulator());
 }
 
 const VARIABLE: &str = ptx!(

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use super::{refused, wrong_kind};
 use crate::driver_call::call;
-use crate::error::{Error, Node, Result};
+use crate::error::{Code, Error, Node, Result};
 use crate::graph::contents::Contents;
 use crate::graph::copy::{PlannedCopy, fill_pattern, fill_use};
 use crate::graph::exec::GraphExec;
@@ -137,8 +137,8 @@ impl GraphExec {
                 ))
             }
             .map_err(|error| {
-                error.while_doing(|| {
-                    "changing a fill: drivers refuse memory of a pool (a `DeviceBuffer`), put the fill into a child graph and use `set_child`"
+                error.with_hint_for(Code::INVALID_VALUE, || {
+                    "drivers refuse to change a fill to memory of a pool (a `DeviceBuffer`): put the fill into a child graph and use `set_child`"
                         .into()
                 })
             })

@@ -79,7 +79,7 @@ impl GraphExec {
     // covers: GRAPH-53
     pub fn set_child(&mut self, node: ChildNode, graph: &Graph) -> Result<()> {
         const CALL: &str = "cuGraphExecChildGraphNodeSetParams";
-        check_same_device(CALL, &self.gpu, &graph.gpu)?;
+        check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
         graph.refuse_broken()?;
         refuse_uncopyable(CALL, &graph.contents)?;
         self.part(CALL, node)?;
@@ -92,11 +92,17 @@ impl GraphExec {
         let mut contents = graph.contents.clone();
         contents.inner.push(graph.number);
         let template = self.template.clone();
-        self.change_in_turn(CALL, node.into(), contents, |exec, node| {
+        self.change_in_turn(node.into(), contents, |exec, node| {
             let _turns = turns(&template, &graph.template);
             // SAFETY: `change_in_turn` says that both are alive, and that the node is a child graph's; `graph` owns the other graph. The contents
             // keep what its nodes use, and `functions` what they call.
-            unsafe { call!(cuGraphExecChildGraphNodeSetParams(exec, node, graph.raw)) }
+            unsafe { call!(cuGraphExecChildGraphNodeSetParams(exec, node, graph.raw)) }.map_err(
+                |error| {
+                    error.with_hint_for(Code::INVALID_VALUE, || {
+                        "give a graph of the nodes and edges that the child has, or instantiate the whole anew".into()
+                    })
+                },
+            )
         })?;
         self.functions
             .extend(functions.into_iter().map(|call| HostCall {
@@ -282,7 +288,7 @@ impl GraphExec {
         let node = node.into();
         self.check_order(name, node, &contents.memory)?;
         let template = self.template.clone();
-        self.change_in_turn(name, node, contents, |exec, node| {
+        self.change_in_turn(node, contents, |exec, node| {
             let _turn = template.turn();
             call(exec, node)
         })
@@ -291,7 +297,6 @@ impl GraphExec {
     /// As [`change`](Self::change), where the order has been checked and `call` takes the template's turn.
     fn change_in_turn(
         &mut self,
-        name: &'static str,
         node: Node,
         contents: Contents,
         call: impl FnOnce(raw::CUgraphExec, raw::CUgraphNode) -> Result<()>,
@@ -301,9 +306,8 @@ impl GraphExec {
             used.memory.history().join_graph(&self.gpu.lock_order());
         }
         // A change that the driver refuses leaves the node as it was.
-        call(self.raw, node.raw()).map_err(|error| {
-            error.while_doing(|| format!("{name}: {node:?} of an executable graph"))
-        })?;
+        call(self.raw, node.raw())
+            .map_err(|error| error.while_doing(|| format!("{node:?} of an executable graph")))?;
         self.is_changed = true;
         if let Some(panics) = &self.panics {
             panics.separate_next_launch();

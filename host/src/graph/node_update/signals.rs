@@ -50,7 +50,7 @@ impl GraphExec {
         action: EventAction,
         call: impl FnOnce(raw::CUgraphExec, raw::CUgraphNode) -> Result<()>,
     ) -> Result<()> {
-        check_same_device(name, &self.gpu, event.gpu())?;
+        check_same_device(name, ("the event", event.gpu()), ("the graph", &self.gpu))?;
         self.part(name, node)?;
         let mut contents = Contents::default();
         contents.add_event(event, action);
@@ -67,7 +67,7 @@ impl GraphExec {
     pub fn set_flags(&mut self, node: FlagNode, operations: &FlagOperations<'_>) -> Result<()> {
         const CALL: &str = "cuGraphExecBatchMemOpNodeSetParams";
         self.part(CALL, node)?;
-        let mut list = operations.checked(CALL, &self.gpu)?;
+        let mut list = operations.checked(CALL, ("the graph", &self.gpu))?;
         let parameters = parameters(self.gpu.context().raw(), &mut list);
         let mut contents = Contents::default();
         keep_flags(&mut contents, operations);

@@ -84,7 +84,11 @@ impl Consumer<'_> {
         gpu.bind()?;
         let stream = match self {
             Consumer::Own(stream) => {
-                check_same_device(CALL, gpu, &stream.gpu)?;
+                check_same_device(
+                    CALL,
+                    ("the memory", gpu),
+                    ("the consumer's stream", &stream.gpu),
+                )?;
                 stream.handle.refuse_capture(
                     CALL,
                     "the memory is handed over at once, and not at each launch of the graph",

@@ -223,7 +223,21 @@ impl Stream {
     ) -> Result<MipmappedArray<T, D>> {
         let array = MipmappedArray::raw(self, extents, levels.len(), for_surfaces)?;
         for (number, data) in levels.iter().enumerate() {
-            self.upload_array(data, &mut array.level(number))?;
+            let mut level = array.level(number);
+            if data.len() != level.len() {
+                return Err(Error::misuse(
+                    CALL,
+                    Code::INVALID_VALUE,
+                    format!(
+                        "level {number} is {:?}: {} texels, and {} are given",
+                        level.extents(),
+                        level.len(),
+                        data.len()
+                    ),
+                    "give one texel for each place of each level",
+                ));
+            }
+            self.upload_array(data, &mut level)?;
         }
         Ok(array)
     }

@@ -45,7 +45,11 @@ impl Stream {
     /// The pool is another device's.
     // covers: POOL-13
     pub fn alloc_from<'a>(&'a self, pool: &'a MemoryPool) -> Result<PoolAllocator<'a>> {
-        check_same_device("cuMemAllocFromPoolAsync", &self.gpu, &pool.gpu)?;
+        check_same_device(
+            "cuMemAllocFromPoolAsync",
+            ("the pool", &pool.gpu),
+            ("the stream", &self.gpu),
+        )?;
         Ok(PoolAllocator {
             stream: self,
             pool: Some(pool),
@@ -195,7 +199,9 @@ impl PoolAllocator<'_> {
     fn explain(&self, error: Error) -> Error {
         match self.pool.and_then(|pool| pool.max_bytes) {
             Some(max_bytes) if error.code() == Some(Code::OUT_OF_MEMORY) => {
-                error.and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
+                error
+                    .and_doing(|| format!("of a pool with `max_bytes` {max_bytes}"))
+                    .with_hint(|| "free buffers of the pool, or make it with larger `max_bytes`; `pool.usage()` says what is in use".into())
             }
             _ => error,
         }

@@ -21,7 +21,7 @@ use self::handle::{EndedPool, Owner, PoolHandle, default_of};
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
 use super::descriptor::handle_type;
-use super::hints::{Location, driver_location};
+use super::hints::{Location, NEAREST_NODE, driver_location};
 use super::peer_access::{PeerAccess, ReachedMemory};
 use crate::context::attribute::Attribute;
 use crate::driver_call::call;
@@ -126,8 +126,15 @@ impl Gpu {
         };
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw` and reads the properties, which outlive the call.
-        unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }
-            .map_err(|error| error.while_doing(|| format!("a pool at {:?}", options.location)))?;
+        unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }.map_err(|error| {
+            let error = error.while_doing(|| format!("a pool at {:?}", options.location));
+            match options.location {
+                Location::HostNuma(_) => {
+                    error.with_hint_for(Code::INVALID_VALUE, || NEAREST_NODE.into())
+                }
+                Location::Device | Location::Host => error,
+            }
+        })?;
         let pool = MemoryPool {
             gpu: self.inner.clone(),
             handle: PoolHandle::new(self.inner.context(), raw, owner),
@@ -201,7 +208,7 @@ impl Gpu {
     // covers: POOL-11
     pub fn use_pool(&self, pool: &MemoryPool) -> Result<()> {
         const CALL: &str = "cuDeviceSetMemPool";
-        check_same_device(CALL, &self.inner, &pool.gpu)?;
+        check_same_device(CALL, ("the pool", &pool.gpu), ("the `Gpu`", &self.inner))?;
         if pool.is_of_host() {
             return Err(Error::misuse(
                 CALL,

@@ -18,6 +18,8 @@ use crate::memory::descriptor::{DESCRIPTOR, exported, in_place_of_pointer};
 use crate::memory::size::bytes_of;
 use crate::stream::Stream;
 
+const SHAREABLE: &str = "make the pool with `PoolOptions { shareable: true, .. }`";
+
 /// Says which buffer of an exported pool is meant: plain bytes, which reach another process in any way, a pipe or a file for example.
 ///
 /// See [`ImportedPool`].
@@ -94,7 +96,9 @@ impl Gpu {
         }
         .map_err(|error| {
             let number = descriptor.as_raw_fd();
-            error.while_doing(|| format!("file descriptor {number} as a memory pool"))
+            error
+                .while_doing(|| format!("file descriptor {number} as a memory pool"))
+                .with_hint(|| "give what `MemoryPool::export` made in the other process".into())
         })?;
         let pool = ImportedPool {
             gpu: self.inner.clone(),
@@ -127,9 +131,9 @@ impl MemoryPool {
             })
         }
         .map_err(|error| {
-            error.while_doing(|| {
-                "exporting a memory pool: only what was made with `PoolOptions::shareable` can be".into()
-            })
+            error
+                .while_doing(|| "exporting a memory pool".into())
+                .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
         })
     }
 }
@@ -154,11 +158,13 @@ impl<T: Pod> DeviceBuffer<T> {
         allocation.gpu.bind()?;
         let mut data = raw::CUmemPoolPtrExportData { reserved: [0; 64] };
         // SAFETY: the driver writes the data to `data`, which outlives the call; the address is the allocation's, which `self` keeps.
-        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(|error| {
-            error.while_doing(|| {
-                "exporting a buffer: only one of a pool made with `PoolOptions::shareable` can be".into()
-            })
-        })?;
+        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(
+            |error| {
+                error
+                    .while_doing(|| "exporting a buffer".into())
+                    .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
+            },
+        )?;
         Ok(PoolPointer {
             bytes: data.reserved,
         })
@@ -206,7 +212,7 @@ impl ImportedPool {
         len: usize,
     ) -> Result<DeviceBuffer<T>> {
         const CALL: &str = "cuMemPoolImportPointer";
-        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        check_same_device(CALL, ("the pool", &self.gpu), ("the stream", &stream.gpu))?;
         stream.handle.refuse_capture(
             CALL,
             "the buffer is taken once, and not at each launch of the graph",
@@ -229,7 +235,13 @@ impl ImportedPool {
                 &mut data
             ))
         }
-        .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
+        .map_err(|error| {
+            error
+                .while_doing(|| "a buffer of an imported memory pool".into())
+                .with_hint_for(Code::INVALID_VALUE, || {
+                    "give what `DeviceBuffer::export_pointer` made of a buffer of this very pool, which is alive".into()
+                })
+        })?;
         let allocation = Allocation::imported(stream, &self.handle, base, bytes)?;
         // From here on the allocation gives the memory back.
         let mut most = 0;

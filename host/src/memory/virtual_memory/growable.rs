@@ -233,7 +233,11 @@ impl Stream {
             return Ok(());
         }
         refuse_to_grow(self, CALL)?;
-        check_same_device(CALL, &self.gpu, &buffer.gpu.inner)?;
+        check_same_device(
+            CALL,
+            ("the buffer", &buffer.gpu.inner),
+            ("the stream", &self.gpu),
+        )?;
         buffer.map_for(CALL, len)?;
         let old = std::mem::replace(&mut buffer.len, len);
         let new = buffer.slice_mut(old..);
@@ -272,7 +276,11 @@ impl Stream {
     pub fn extend<T: Pod>(&self, buffer: &mut GrowableBuffer<T>, data: &[T]) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         refuse_to_grow(self, CALL)?;
-        check_same_device(CALL, &self.gpu, &buffer.gpu.inner)?;
+        check_same_device(
+            CALL,
+            ("the buffer", &buffer.gpu.inner),
+            ("the stream", &self.gpu),
+        )?;
         // A length beyond the address space is beyond the capacity, too.
         let len = buffer.len.saturating_add(data.len());
         buffer.map_for(CALL, len)?;

@@ -157,7 +157,9 @@ impl Gpu {
         }
         .map_err(|error| {
             let number = descriptor.as_raw_fd();
-            error.while_doing(|| format!("file descriptor {number} as physical memory"))
+            error
+                .while_doing(|| format!("file descriptor {number} as physical memory"))
+                .with_hint(|| "give what `PhysicalMemory::export` made in the other process".into())
         })?;
         Ok(PhysicalMemory {
             gpu: self.inner.clone(),
@@ -256,9 +258,11 @@ impl PhysicalMemory {
             })
         }
         .map_err(|error| {
-            error.while_doing(|| {
-                "exporting physical memory: only what was made with `PhysicalOptions::shareable` can be".into()
-            })
+            error
+                .while_doing(|| "exporting physical memory".into())
+                .with_hint_for(Code::INVALID_VALUE, || {
+                    "make it with `PhysicalOptions { shareable: true, .. }`".into()
+                })
         })
     }
 

@@ -8,7 +8,7 @@ use warpsmith_driver::raw;
 use super::access::{MappingAccess, device_location};
 use crate::context::primary::Context;
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::gpu::open_device::DeviceState;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::sync::lock;
@@ -49,8 +49,13 @@ impl AddressRange {
         gpu.bind()?;
         let mut base = 0;
         // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe { call!(cuMemAddressReserve(&mut base, bytes, 0, 0, 0)) }
-            .map_err(|error| error.while_doing(|| format!("reserving {bytes} addresses")))?;
+        unsafe { call!(cuMemAddressReserve(&mut base, bytes, 0, 0, 0)) }.map_err(|error| {
+            error
+                .while_doing(|| format!("reserving {bytes} addresses"))
+                .with_hint_for(Code::OUT_OF_MEMORY, || {
+                    "reserve fewer, or drop what has addresses reserved".into()
+                })
+        })?;
         Ok(AddressRange {
             base,
             bytes,

@@ -1,0 +1,56 @@
+//! What errors say, compared with a file: on a GPU, whose numbers and logs are others, only the driver's codes.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Compares `text` with the file, a path relative to the package. `WARPSMITH_BLESS=1` rewrites the file on the simulator.
+pub fn compare_with_file(file: &str, text: &str, is_simulator: bool) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    match is_simulator {
+        true => compare(&path, text),
+        false => compare_codes(&path, text),
+    }
+}
+
+/// The text with its addresses left out.
+pub fn without_addresses(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+        write!(result, "0x..{rest}").unwrap();
+    }
+    result
+}
+
+fn compare(path: &Path, text: &str) {
+    if std::env::var_os("WARPSMITH_BLESS").is_some() {
+        std::fs::write(path, text).unwrap();
+    }
+    let known = std::fs::read_to_string(path).unwrap_or_default();
+    for (is, was) in text.split("# ").zip(known.split("# ")) {
+        assert_eq!(is, was, "WARPSMITH_BLESS=1 rewrites {}", path.display());
+    }
+    assert_eq!(
+        text.len(),
+        known.len(),
+        "WARPSMITH_BLESS=1 rewrites {}",
+        path.display()
+    );
+}
+
+fn compare_codes(path: &Path, text: &str) {
+    let known = std::fs::read_to_string(path).unwrap();
+    let (is, was) = (text.split("# "), known.split("# "));
+    assert_eq!(is.clone().count(), was.clone().count());
+    for (is, was) in is.zip(was) {
+        assert_eq!(code(is), code(was), "{is}\nis on the simulator\n{was}");
+    }
+}
+
+/// The first code in an error's text, with its number.
+fn code(text: &str) -> Option<&str> {
+    let begin = text.find("CUDA_ERROR_")?;
+    let length = text[begin..].find(')')?;
+    Some(&text[begin..begin + length])
+}
