@@ -106,10 +106,12 @@ pub mod __private;
 /// | `&[T]` | device memory that the whole grid only reads; loads become `ld.global.nc` |
 /// | `&T` | one such value |
 /// | [`PerThread<[T]>`](view::PerThread), [`PerBlock<[T]>`](view::PerBlock), [`MatrixOut<T>`](view::MatrixOut), ... | device memory of which each thread writes its own part |
+/// | [`AtomicSlice<T>`](atomic::AtomicSlice) | device memory that all threads change by atomic operations |
 /// | [`Matrix<T>`](view::Matrix) | a read-only matrix with a row stride |
 /// | [`Texture2d<T>`](texture::Texture2d), [`LinearTexture<T>`](texture::LinearTexture), ... | texels that threads fetch by coordinates |
 /// | [`Surface2d<T>`](texture::Surface2d), ... | texels of which each thread reads and writes its own |
 /// | [`AfterPrimary<&[T]>`](dependent::AfterPrimary), ... | memory that the kernel reaches when the grids before it have ended |
+/// | [`Condition`](graph::Condition), [`DeviceGraph`](graph::DeviceGraph) | the condition of a conditional node; a graph that the kernel launches |
 /// | `*const T`, `*mut T` | device memory, unchecked: the kernel must be an `unsafe fn` |
 ///
 /// # Arguments
