@@ -1,6 +1,7 @@
 //! Graphs: order, nodes, captures, bodies, children, memory, updates, and those that kernels launch.
 
 mod bodies;
+mod captured_graphs;
 mod captures;
 mod children;
 #[path = "../common/mod.rs"]
