@@ -8,6 +8,7 @@ mod children;
 mod common;
 mod device;
 mod keepers;
+mod loops;
 mod memory;
 mod nodes;
 mod order;
