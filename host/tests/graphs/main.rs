@@ -3,6 +3,7 @@
 mod bodies;
 mod captured_graphs;
 mod captures;
+mod changed_nodes;
 mod children;
 #[path = "../common/mod.rs"]
 mod common;
