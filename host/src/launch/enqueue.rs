@@ -273,11 +273,12 @@ impl Stream {
             numAttrs: attributes.len() as u32,
             ..launch.grid.configuration()
         };
+        let stream = config.hStream;
         let (config, function, pointers) = (&config, launch.function.raw(), packer.pointers());
         // SAFETY: configuration, attributes and parameters outlive the call; `launch` keeps the function and its module. The parameters are
         // those of the entry (the caller). The memory among them is alive until its last use: its uses are in order (the caller), and frees
         // follow that order.
-        let code = self.gpu.context().call_in_stream(move || unsafe {
+        let code = self.gpu.context().call_in_stream(stream, move || unsafe {
             raw::cuLaunchKernelEx(config, function, pointers, std::ptr::null_mut())
         });
         if code.0 != 0 {

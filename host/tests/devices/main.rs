@@ -6,5 +6,6 @@ mod common;
 mod driver_variables;
 mod gpu;
 mod held_up;
+mod legacy_streams;
 mod peer_access;
 mod peers;
