@@ -74,6 +74,8 @@ impl Stream {
             && is_at_home
             && !packer.needs_ordering()
             && !self.handle.is_captured()
+            // Events are recorded under the order lock, so that a recording and what is noted of it are one.
+            && launch.options.is_none_or(|options| options.events().next().is_none())
             && gpu.order().launch_gate.state().is_open()
         {
             let (number, _new) = self.number_launch(function);

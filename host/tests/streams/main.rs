@@ -6,3 +6,4 @@ mod completion;
 mod external_semaphores;
 mod flags;
 mod order;
+mod shared_events;
