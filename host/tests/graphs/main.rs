@@ -1,5 +1,6 @@
 //! Graphs: order, nodes, captures, bodies, children, memory, updates, and those that kernels launch.
 
+mod beside;
 mod bodies;
 mod captured_graphs;
 mod captures;
