@@ -12,8 +12,7 @@ use std::task::{Context, Poll, Waker};
 use warpsmith_driver::raw;
 
 use super::Stream;
-use super::host_function::drop_payload;
-use crate::driver_call::callback::Running;
+use crate::driver_call::callback::{Running, drop_payload};
 use crate::driver_call::{self, call};
 use crate::error::Result;
 use crate::panics::timeline::Reach;
