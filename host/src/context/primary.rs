@@ -356,11 +356,15 @@ impl Drop for Context {
     }
 }
 
+/// Whether an error says that a context is lost, in which nothing runs any more.
+pub(crate) fn is_loss(error: &Error) -> bool {
+    error.fault().is_some() || error.code().is_some_and(Code::is_fatal)
+}
+
 fn report_drop(loss: &ContextLoss, result: Result<()>) {
     let Err(error) = result else { return };
     let code = error.code();
-    let is_lost = error.fault().is_some() || code.is_some_and(Code::is_fatal);
-    let is_known = is_lost && loss.tell("a destructor").is_some();
+    let is_known = is_loss(&error) && loss.tell("a destructor").is_some();
     if !is_known && code != Some(Code::DEINITIALIZED) {
         report_drop_error(&error);
     }

@@ -9,3 +9,4 @@ mod held_up;
 mod legacy_streams;
 mod peer_access;
 mod peers;
+mod reclaimed;
