@@ -71,8 +71,8 @@ impl<P: Clone + PartialEq> Entries<P> {
         });
     }
 
-    /// Adds an access to everything that comes after all others, and stands for them from here on. An earlier one of the same kind stays: it may be that of a
-    /// stream that owned the memory, in which another thread may be enqueuing a use without a word.
+    /// Adds an access to everything, which comes after all others and stands for them from here on. The first such one stays: it may be that of
+    /// the stream that owned the memory, in which another thread may be enqueuing a use without noting it.
     pub(crate) fn replace_all(&mut self, position: &P, access: Access) {
         let of_owner = self
             .list
