@@ -273,3 +273,40 @@ fn a_call_that_fails_ends_its_span() {
     assert!(error.code().is_some(), "{error}");
     assert_eq!(named(&spans, "cuMemAllocAsync").len(), 1, "{spans:#?}");
 }
+
+/// Takes all spans, and panics at the end of each.
+struct Panicking;
+
+impl Subscriber for Panicking {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {
+        panic!("the subscriber's own");
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+}
+
+/// The memory of a copy is lent until its wait, which a panic between the two would leave out.
+#[test]
+fn a_subscriber_that_panics_at_a_spans_end_hinders_no_wait() {
+    let gpu = gpu();
+    let stream = gpu.stream().unwrap();
+    let words = stream.upload(&[1_u32; LEN]).unwrap();
+    let mut page = gpu.pinned::<u32>(LEN).unwrap();
+    let done = subscriber::with_default(Panicking, || {
+        stream.download_into(&words, &mut page.host_mut().unwrap())
+    });
+    done.unwrap();
+    assert_eq!(&page.host().unwrap()[..], [1; LEN]);
+}

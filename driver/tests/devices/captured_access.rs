@@ -1,7 +1,7 @@
 //! Who reaches memory that a captured allocation makes: whom its pool was granted to when it was captured.
 
 use crate::common::*;
-use crate::peers::{fault_of, two_devices, with_two_devices};
+use crate::two::{fault_of, two_devices, with_two_devices};
 
 /// Captures, in a stream of the pool's device, an allocation that nothing frees, and a fill of it with 40.
 fn captured(pool: CUmemoryPool, stream: CUstream) -> (CUgraphExec, CUdeviceptr) {

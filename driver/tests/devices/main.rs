@@ -4,6 +4,8 @@ mod captured_access;
 #[path = "../common/mod.rs"]
 mod common;
 mod contexts;
+mod device_pools;
 mod peers;
 mod runtime_library;
 mod several;
+mod two;

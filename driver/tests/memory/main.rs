@@ -4,6 +4,7 @@ mod allocations;
 #[path = "../common/mod.rs"]
 mod common;
 mod copies;
+mod copy_batches;
 mod exported_pools;
 mod external_memory;
 mod host_pools;

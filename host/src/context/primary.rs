@@ -203,14 +203,30 @@ impl Context {
 
     /// Makes a call that names one of this context's streams, by which the driver knows the context: which one is current matters to none of
     /// the drivers that are known (measured with 13.0). Should it matter, the call is made again with this one. What fails has done nothing.
+    /// The legacy default stream alone has a handle that means that of the current context.
     #[inline]
-    pub(crate) fn call_in_stream(&self, mut call: impl FnMut() -> CUresult) -> CUresult {
+    pub(crate) fn call_in_stream(
+        &self,
+        stream: raw::CUstream,
+        mut call: impl FnMut() -> CUresult,
+    ) -> CUresult {
+        if stream == raw::CU_STREAM_LEGACY {
+            return self.call_in_legacy_stream(call);
+        }
         let code = call();
         if code.0 == 0 {
             return code;
         }
         // By value: what it has captured need not be in memory before.
         self.call_bound(code, call)
+    }
+
+    #[cold]
+    fn call_in_legacy_stream(&self, mut call: impl FnMut() -> CUresult) -> CUresult {
+        match self.bind() {
+            Ok(()) => call(),
+            Err(error) => CUresult(error.code().unwrap_or(Code::INVALID_CONTEXT).0),
+        }
     }
 
     /// Makes the context current, and if it was not makes the call again, which has answered `code`.
@@ -340,11 +356,15 @@ impl Drop for Context {
     }
 }
 
+/// Whether an error says that a context is lost, in which nothing runs any more.
+pub(crate) fn is_loss(error: &Error) -> bool {
+    error.fault().is_some() || error.code().is_some_and(Code::is_fatal)
+}
+
 fn report_drop(loss: &ContextLoss, result: Result<()>) {
     let Err(error) = result else { return };
     let code = error.code();
-    let is_lost = error.fault().is_some() || code.is_some_and(Code::is_fatal);
-    let is_known = is_lost && loss.tell("a destructor").is_some();
+    let is_known = is_loss(&error) && loss.tell("a destructor").is_some();
     if !is_known && code != Some(Code::DEINITIALIZED) {
         report_drop_error(&error);
     }

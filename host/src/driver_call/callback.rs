@@ -1,7 +1,9 @@
 //! Threads of the driver that run a callback of this crate. They may not call the driver: it answers `CUDA_ERROR_NOT_PERMITTED` or
 //! deadlocks. Destructors ask here before they call it, and all other calls of this crate that begin by making the context current.
 
+use std::any::Any;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Code, Error, Result};
 
@@ -63,4 +65,11 @@ pub(crate) fn run_where_the_driver_may_be_called(teardown: impl FnOnce() + Send 
     } else {
         teardown();
     }
+}
+
+/// Drops what a panic has thrown, where none may leave.
+pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    // Its destructor has panicked, too. What that threw is lost, which is better than no end.
+    dropped.unwrap_or_else(std::mem::forget);
 }

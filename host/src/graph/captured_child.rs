@@ -27,6 +27,8 @@ pub(super) struct WholeGraph<'a> {
     pub(super) template: &'a Template,
     pub(super) contents: &'a Contents,
     pub(super) number: u64,
+    /// The template's [`changes`](Template::changes) since which the contents are not those of its nodes any more.
+    pub(super) changes: u64,
 }
 
 impl Capture<'_, '_> {
@@ -66,6 +68,7 @@ impl Capture<'_, '_> {
             template: &graph.template,
             contents: &graph.contents,
             number: graph.number,
+            changes: graph.template.changes(),
         };
         self.state.add_child(&guard, &stream.handle, &whole)
     }
@@ -93,7 +96,7 @@ impl CaptureState {
     ///
     /// # Errors
     ///
-    /// The driver cannot copy it, or has no room.
+    /// The graph is not that of the contents any more, the driver cannot copy it, or has no room.
     pub(super) fn add_child(
         &self,
         guard: &OrderGuard<'_>,
@@ -103,13 +106,19 @@ impl CaptureState {
         /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
         const SET: u32 = 1;
         nested::refuse_uncopyable(CALL, whole.contents)?;
-        for used in &whole.contents.memory {
-            self.order_use(guard, used.memory.clone(), stream, used.access)?;
-        }
-        let position = capture_position(stream.stream_ref())?;
         let mut node = null_node();
         {
+            // From the question to the copy: another thread that has the graph may be adding nodes, whose memory nobody would keep.
             let turn = whole.template.turn();
+            if whole.template.changes() != whole.changes {
+                return Err(refuse_changed(
+                    "nodes or edges were added to that graph since",
+                ));
+            }
+            for used in &whole.contents.memory {
+                self.order_use(guard, used.memory.clone(), stream, used.access)?;
+            }
+            let position = capture_position(stream.stream_ref())?;
             // SAFETY: the nodes are those of the template; each executable graph that is made of it sets them anew (`report_to`).
             unsafe { nested::mark(whole.contents, &turn) }?;
             let new = NewNode {

@@ -75,6 +75,8 @@ impl Stream {
             && is_at_home
             && !packer.needs_ordering()
             && !self.handle.is_captured()
+            // Events are recorded under the order lock, so that a recording and what is noted of it are one.
+            && launch.options.is_none_or(|options| options.events().next().is_none())
             && gpu.order().launch_gate.state().is_open()
         {
             let (number, _new) = self.number_launch(function);
@@ -278,11 +280,12 @@ impl Stream {
             numAttrs: attributes.len() as u32,
             ..launch.grid.configuration()
         };
+        let stream = config.hStream;
         let (config, function, pointers) = (&config, launch.function.raw(), packer.pointers());
         // SAFETY: configuration, attributes and parameters outlive the call; `launch` keeps the function and its module. The parameters are
         // those of the entry (the caller). The memory among them is alive until its last use: its uses are in order (the caller), and frees
         // follow that order.
-        let code = self.gpu.context().call_in_stream(move || unsafe {
+        let code = self.gpu.context().call_in_stream(stream, move || unsafe {
             raw::cuLaunchKernelEx(config, function, pointers, std::ptr::null_mut())
         });
         if code.0 != 0 {

@@ -53,7 +53,7 @@ impl Allocation {
         let code = self
             .gpu
             .context()
-            .call_in_stream(move || unsafe { raw::cuMemFreeAsync(base, stream) });
+            .call_in_stream(stream, move || unsafe { raw::cuMemFreeAsync(base, stream) });
         // An error is found, and reported, once more by the destructor of `Allocation`.
         if code.0 == 0 {
             self.base.store(NO_MEMORY, Ordering::Relaxed);

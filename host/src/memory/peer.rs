@@ -76,8 +76,11 @@ impl Stream {
                     ))
                 },
             };
-            self.handle
-                .hold_back(guard, from_stream.handle.stream_ref())?;
+            // A legacy default stream's handle means that of the current context.
+            from_stream.gpu.context().while_bound(|| {
+                self.handle
+                    .hold_back(guard, from_stream.handle.stream_ref())
+            })?;
             copied
         })
     }

@@ -102,7 +102,7 @@ impl Allocation {
     ) -> Result<()> {
         let raw = stream.handle.raw();
         // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the pool.
-        let code = stream.gpu.context().call_in_stream(move || unsafe {
+        let code = stream.gpu.context().call_in_stream(raw, move || unsafe {
             match pool {
                 None => raw::cuMemAllocAsync(base, bytes, raw),
                 Some(pool) => raw::cuMemAllocFromPoolAsync(base, bytes, pool.raw(), raw),

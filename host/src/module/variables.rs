@@ -179,7 +179,9 @@ impl ModuleVariables {
             stream.hold_back(&guard, gpu.service_stream())?;
         }
         enqueue()?;
-        let done = RecordedEvent::record(gpu.context(), gpu.service_stream(), reach)?;
+        // Whoever hears of an error gives the host's side of the copy back.
+        let done = RecordedEvent::record(gpu.context(), gpu.service_stream(), reach)
+            .inspect_err(|_| gpu.report_drop(gpu.context().wait_for_service_stream()))?;
         uses.streams.clear();
         self.let_pass(&uses.streams);
         uses.last_access = Some(done.clone());

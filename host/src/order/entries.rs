@@ -71,6 +71,23 @@ impl<P: Clone + PartialEq> Entries<P> {
         });
     }
 
+    /// Adds an access to everything, which comes after all others and stands for them from here on. The first such one stays: it may be that of
+    /// the stream that owned the memory, in which another thread may be enqueuing a use without noting it.
+    pub(crate) fn replace_all(&mut self, position: &P, access: Access) {
+        let of_owner = self
+            .list
+            .iter()
+            .position(|earlier| earlier.access == access);
+        let of_owner = of_owner.map(|index| self.list.swap_remove(index));
+        self.list.clear();
+        self.list
+            .extend(of_owner.filter(|earlier| earlier.position != *position));
+        self.list.push(Entry {
+            position: position.clone(),
+            access,
+        });
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
@@ -177,6 +194,23 @@ mod tests {
     }
 
     /// Compares with a slow model that keeps every access: each access that the model orders before another is reached through waits.
+    #[test]
+    fn what_stands_for_all_leaves_the_owner() {
+        let mut entries = Entries::first('a', Access::EVERYTHING);
+        entries.add(&'b', read(0, 8));
+        entries.replace_all(&'c', Access::EVERYTHING);
+        assert_eq!(entries.positions(), ['a', 'c']);
+        entries.add(&'b', read(0, 8));
+        entries.replace_all(&'d', Access::EVERYTHING);
+        assert_eq!(entries.positions(), ['a', 'd']);
+        entries.replace_all(&'a', Access::EVERYTHING);
+        assert_eq!(entries.positions(), ['a']);
+        // Whoever has it exclusively knows of no other thread.
+        entries.replace_all(&'b', Access::EVERYTHING);
+        entries.add(&'e', Access::EVERYTHING);
+        assert_eq!(entries.positions(), ['e']);
+    }
+
     #[test]
     fn nothing_is_forgotten() {
         // A small generator, so that the test needs no crate.

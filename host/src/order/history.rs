@@ -259,10 +259,10 @@ impl UseHistory {
             known_of_owner,
             ..
         } = uses;
-        if full {
-            entries.clear();
+        match full {
+            true => entries.replace_all(position, ordered),
+            false => entries.add(position, ordered),
         }
-        entries.add(position, ordered);
         if streams.len() > MOST_ENTRIES {
             let positions = entries.positions();
             let is_of = |known: &StreamUse, position: &StreamPosition| match position {

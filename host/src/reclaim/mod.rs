@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use crate::context::primary::Context;
+use crate::context::primary::{Context, is_loss};
 use crate::error::Result;
 use crate::order::device_order::DeviceOrder;
 use crate::order::position::StreamPosition;
@@ -75,16 +75,30 @@ impl Reclaimer {
         what: Box<dyn Reclaim>,
         positions: &[StreamPosition],
     ) {
-        if let Err(error) = context.bind() {
-            std::mem::forget(what);
-            return context.report_drop(Err(error));
+        let events = context
+            .bind()
+            .and_then(|()| events_at(context, order, positions));
+        self.wait_for(context, what, events);
+    }
+
+    /// Frees `what` some time after these events. Without them nobody knows when nothing uses it any more, so that it stays.
+    fn wait_for(
+        &self,
+        context: &Context,
+        what: Box<dyn Reclaim>,
+        events: Result<Vec<Arc<RecordedEvent>>>,
+    ) {
+        match events {
+            Ok(events) => lock(&self.waiting).push(Waiting {
+                what,
+                events,
+                is_behind_all: false,
+            }),
+            Err(error) => {
+                std::mem::forget(what);
+                context.report_drop(Err(error));
+            }
         }
-        let events = events_at(context, order, positions);
-        lock(&self.waiting).push(Waiting {
-            what,
-            events,
-            is_behind_all: false,
-        });
     }
 
     /// As [`retire`](Self::retire), for objects that any stream may be using, those of this crate included.
@@ -94,16 +108,8 @@ impl Reclaimer {
         order: &DeviceOrder,
         what: Box<dyn Reclaim>,
     ) {
-        if let Err(error) = context.bind() {
-            std::mem::forget(what);
-            return context.report_drop(Err(error));
-        }
-        let events = events_of_all(context, order);
-        lock(&self.waiting).push(Waiting {
-            what,
-            events,
-            is_behind_all: false,
-        });
+        let events = context.bind().and_then(|()| events_of_all(context, order));
+        self.wait_for(context, what, events);
     }
 
     /// Takes something of this type back that nothing uses any more, instead of its being freed.
@@ -166,40 +172,52 @@ impl Reclaimer {
 }
 
 /// Events at these positions, without those that are past.
+///
+/// # Errors
+///
+/// An event cannot be made. That a context is lost is none: nothing runs there any more.
 fn events_at(
     context: &Context,
     order: &DeviceOrder,
     positions: &[StreamPosition],
-) -> Vec<Arc<RecordedEvent>> {
+) -> Result<Vec<Arc<RecordedEvent>>> {
     let guard = order.lock();
-    let events = positions.iter().filter_map(|position| {
+    let mut events = Vec::new();
+    for position in positions {
         let event = position.to_event(&guard, Reach::default());
-        event.unwrap_or_else(|error| {
-            context.report_drop(Err(error));
-            None
-        })
-    });
-    events.collect()
+        events.extend(unless_lost(context, event)?.flatten());
+    }
+    Ok(events)
 }
 
 /// Events behind all that has been enqueued, in the streams of this crate, too, which follow others.
-fn events_of_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<RecordedEvent>> {
+///
+/// # Errors
+///
+/// Those of [`events_at`].
+fn events_of_all(context: &Arc<Context>, order: &DeviceOrder) -> Result<Vec<Arc<RecordedEvent>>> {
     let streams = order.streams().into_iter();
     let positions: Vec<_> = streams.map(StreamPosition::End).collect();
-    let mut events = events_at(context, order, &positions);
+    let mut events = events_at(context, order, &positions)?;
     let record = |stream| RecordedEvent::record(context, stream, Reach::default());
     let own = context
         .busy_own_streams()
         .and_then(|busy| busy.into_iter().map(record).collect::<Result<Vec<_>>>());
-    match own {
-        Ok(own) => events.extend(own),
-        Err(error) => context.report_drop(Err(error)),
-    }
-    events
+    events.extend(unless_lost(context, own)?.into_iter().flatten());
+    Ok(events)
 }
 
 /// As [`events_of_all`], in idle streams, too.
-fn events_behind_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<RecordedEvent>> {
+///
+/// # Errors
+///
+/// Those of [`events_at`].
+fn events_behind_all(
+    context: &Arc<Context>,
+    order: &DeviceOrder,
+) -> Result<Vec<Arc<RecordedEvent>>> {
+    // Events of another device may have been asked before.
+    context.bind()?;
     let guard = order.lock();
     let streams = order.streams();
     let of_streams = streams
@@ -209,8 +227,24 @@ fn events_behind_all(context: &Arc<Context>, order: &DeviceOrder) -> Vec<Arc<Rec
     let own = context.own_stream_refs().map(record);
     let events = of_streams
         .chain(own)
-        .filter_map(|event| event.map_err(|error| context.report_drop(Err(error))).ok());
+        .filter_map(|event| unless_lost(context, event).transpose());
     events.collect()
+}
+
+/// `None` if a context is lost, of which is told.
+///
+/// # Errors
+///
+/// All others.
+fn unless_lost<T>(context: &Context, result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_loss(&error) => {
+            context.report_drop(Err(error));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether the device has nothing to do, not even what this crate's streams are held back from by work of another device.
@@ -242,7 +276,13 @@ impl Waiting {
         }
         if self.what.free_cost() == FreeCost::OnIdleDevice {
             if !self.is_behind_all {
-                self.events = events_behind_all(context, order);
+                match events_behind_all(context, order) {
+                    Ok(events) => self.events = events,
+                    Err(error) => {
+                        context.report_drop(Err(error));
+                        return Some(self);
+                    }
+                }
                 self.is_behind_all = true;
             }
             if !self.is_done() {

@@ -14,8 +14,7 @@ use warpsmith_driver::raw;
 
 use super::Stream;
 use super::event::Event;
-use super::host_function::drop_payload;
-use crate::driver_call::callback::Running;
+use crate::driver_call::callback::{Running, drop_payload};
 use crate::driver_call::{self, call};
 use crate::error::Result;
 use crate::gpu::Gpu;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Stream;
 use crate::driver_call::call;
-use crate::driver_call::callback::Running;
+use crate::driver_call::callback::{Running, drop_payload};
 use crate::error::Result;
 use crate::panics::host_functions::HostFunctionPanics;
 use crate::panics::reports::PanicSource;
@@ -139,13 +139,6 @@ fn panic_of(function: impl FnOnce()) -> Option<String> {
     let message = message(&payload);
     drop_payload(payload);
     Some(message)
-}
-
-/// Drops what a panic has thrown, where none may leave.
-pub(super) fn drop_payload(payload: Box<dyn Any + Send>) {
-    let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-    // Its destructor has panicked, too. What that threw is lost, which is better than no end.
-    dropped.unwrap_or_else(std::mem::forget);
 }
 
 fn message(payload: &Box<dyn Any + Send>) -> String {

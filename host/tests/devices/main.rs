@@ -6,6 +6,8 @@ mod common;
 mod driver_variables;
 mod gpu;
 mod held_up;
+mod legacy_streams;
 mod peer_access;
 mod peers;
 mod profiler;
+mod reclaimed;

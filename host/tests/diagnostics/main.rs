@@ -6,4 +6,5 @@ mod fault_data;
 mod faults;
 mod leaks;
 mod messages;
+mod mistakes;
 mod trace;

@@ -2,65 +2,15 @@
 //! wrong with which value, the limit, and the way out. `WARPSMITH_BLESS=1` rewrites the files; read the difference. A GPU has other numbers
 //! and logs: there the codes are compared.
 
-use std::fmt::Write;
 use std::sync::mpsc;
 
-use crate::common::said::{compare_with_file, without_addresses};
-use crate::common::{Add, Gate, add, gpu, module};
+use crate::common::Gate;
+use crate::mistakes::{Fixture, check};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{
     AddressMode, Arena, ContextLimit, Extent2, LaunchOptions, PoolOptions, TextureOptions,
 };
 use warpsmith_testkit::ptx;
-
-/// What the mistakes are made with.
-struct Fixture<'a> {
-    gpu: &'a Gpu,
-    module: &'a Module,
-    add: Add,
-    stream: Stream,
-    other: Stream,
-    words: DeviceBuffer<u32>,
-}
-
-impl Fixture<'_> {
-    fn launch(&mut self, grid: Grid) -> Result<()> {
-        // SAFETY: the entry takes a slice and a number, and writes only the slice.
-        unsafe {
-            self.stream
-                .launch_untyped(&self.add, grid, (&mut self.words, 1))
-        }
-    }
-}
-
-type Mistake = (&'static str, fn(&mut Fixture<'_>) -> Result<()>);
-
-/// Makes the mistakes, and compares what the errors say with the file of this name.
-fn check(file: &str, mistakes: &[Mistake]) {
-    let gpu = gpu();
-    let module = module(&gpu);
-    let stream = gpu.stream().unwrap();
-    let words = stream.zeroed::<u32>(64).unwrap();
-    let mut fixture = Fixture {
-        gpu: &gpu,
-        module: &module,
-        add: add(&module),
-        other: gpu.stream().unwrap(),
-        stream,
-        words,
-    };
-    let mut text = String::new();
-    for (name, mistake) in mistakes {
-        let error = mistake(&mut fixture).expect_err(name);
-        let said = without_addresses(&error.to_string());
-        writeln!(text, "# {name}\n\n{said}\n").unwrap();
-    }
-    // None of that harmed anything.
-    fixture.launch(Grid::new(1, 64)).unwrap();
-    assert_eq!(fixture.stream.download(&fixture.words).unwrap(), [1; 64]);
-    let path = format!("tests/diagnostics/messages/{file}");
-    compare_with_file(&path, &text, gpu.is_simulator());
-}
 
 const VARIABLE: &str = ptx!(
     "7.0",

@@ -3,6 +3,7 @@
 mod atomics;
 #[path = "../common/mod.rs"]
 mod common;
+mod element_types;
 mod exclusive;
 mod kinds;
 mod managed_statics;

@@ -8,3 +8,4 @@ mod external_semaphores;
 mod flags;
 mod forks;
 mod order;
+mod shared_events;

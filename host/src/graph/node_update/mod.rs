@@ -84,16 +84,14 @@ impl GraphExec {
         refuse_uncopyable(CALL, &graph.contents)?;
         self.part(CALL, node)?;
         self.check_order(CALL, node.into(), &graph.contents.memory)?;
-        self.gpu.bind()?;
-        let functions = {
-            let turn = graph.template.turn();
-            graph.report_to(&turn, &mut self.panics)?
-        };
         let mut contents = graph.contents.clone();
         contents.inner.push(graph.number);
         let template = self.template.clone();
-        self.change_in_turn(node.into(), contents, |exec, node| {
-            let _turns = turns(&template, &graph.template);
+        let (mut panics, mut functions) = (self.panics.clone(), Vec::new());
+        let changed = self.change_in_turn(node.into(), contents, |exec, node| {
+            // One turn for both: an executable graph of the other one that is captured meanwhile would have its marks copied (`nested::mark`).
+            let (turn, _other) = turns(&template, &graph.template);
+            functions = graph.report_to(&turn, &mut panics)?;
             // SAFETY: `change_in_turn` says that both are alive, and that the node is a child graph's; `graph` owns the other graph. The contents
             // keep what its nodes use, and `functions` what they call.
             unsafe { call!(cuGraphExecChildGraphNodeSetParams(exec, node, graph.raw)) }.map_err(
@@ -103,7 +101,9 @@ impl GraphExec {
                     })
                 },
             )
-        })?;
+        });
+        self.panics = panics;
+        changed?;
         self.functions
             .extend(functions.into_iter().map(|call| HostCall {
                 owner: Some(node.into()),

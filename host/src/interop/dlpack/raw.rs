@@ -164,12 +164,12 @@ struct Capsule<C> {
 impl<C> Capsule<C> {
     /// Makes the struct, whose deleter calls [`delete`](Self::delete) with its `manager_ctx`.
     fn leak(tensor: Tensor, make: impl FnOnce(DLTensor, *mut c_void) -> C) -> NonNull<C> {
-        let capsule = Box::leak(Box::new(Capsule {
+        let context = Box::into_raw(Box::new(Capsule {
             raw: MaybeUninit::uninit(),
             tensor,
         }));
-        let context = std::ptr::from_mut(capsule);
-        let tensor = &mut capsule.tensor;
+        // SAFETY: `context` is the box that was leaked above, which nobody else knows yet.
+        let tensor = unsafe { &mut (*context).tensor };
         let list = |list: &mut Vec<i64>| match list.is_empty() {
             true => std::ptr::null_mut(),
             false => list.as_mut_ptr(),

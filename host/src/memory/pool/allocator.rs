@@ -132,7 +132,7 @@ impl PoolAllocator<'_> {
                     let stream = self.stream.handle.raw();
                     // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows
                     // the buffer.
-                    let code = self.stream.gpu.context().call_in_stream(|| unsafe {
+                    let code = self.stream.gpu.context().call_in_stream(stream, || unsafe {
                         raw::cuMemsetD8Async(view.address, 0, view.bytes, stream)
                     });
                     check("cuMemsetD8Async", code)

@@ -1,39 +1,9 @@
-//! Which calls of the driver wait while a stream is held up that has nothing to do with them, and which enqueue work behind what holds a stream
-//! up without waiting for it. The manual does not say; the test tells (`--nocapture`), and holds what does not depend on it: that each is done
-//! once the stream goes on.
+//! The calls of the test.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
+use super::objects::*;
+use super::{BYTES, Case};
 use crate::common::graphs::{graph, host_node, instantiate, kernel_node};
 use crate::common::*;
-
-/// So long a call is waited for before it counts as one that waits.
-const WHILE: Duration = Duration::from_millis(300);
-const BYTES: usize = 2 << 20;
-
-const NOTHING: &str = warpsmith_testkit::ptx!("7.8", "sm_90", ".visible .entry nothing() { ret; }");
-
-/// A call, on a thread of its own; it is given the stream that is held up.
-type Call = Box<dyn FnOnce(CUstream)>;
-
-/// What is made before the stream is held up, and what is called meanwhile.
-struct Case {
-    call: &'static str,
-    prepare: fn() -> Call,
-}
-
-/// What goes to another thread.
-struct Sent<T>(T);
-
-// SAFETY: handles of the driver, and addresses, may be used by any thread.
-unsafe impl<T> Send for Sent<T> {}
-
-impl<T> Sent<T> {
-    fn get(self) -> T {
-        self.0
-    }
-}
 
 macro_rules! case {
     ($call:expr, $prepare:block, |$value:pat_param, $held:pat_param| $body:expr) => {
@@ -50,139 +20,8 @@ macro_rules! case {
     };
 }
 
-fn module() -> CUmodule {
-    let image = format!("{NOTHING}\0");
-    get!(cuModuleLoadData(image.as_ptr().cast()))
-}
-
-fn function() -> CUfunction {
-    get!(cuModuleGetFunction(module(), c"nothing".as_ptr()))
-}
-
-fn launch_in(function: CUfunction, stream: CUstream) {
-    let none = null_mut();
-    ok!(cuLaunchKernel(
-        function, 1, 1, 1, 1, 1, 1, 0, stream, none, none
-    ));
-}
-
-/// A graph with one kernel.
-fn kernel_graph() -> CUgraph {
-    let graph = graph();
-    kernel_node(graph, &[], function(), 1, &[]);
-    graph
-}
-
-fn array() -> CUarray {
-    texels::array_of(
-        [64, 0, 0],
-        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32,
-        1,
-        2, // CUDA_ARRAY3D_SURFACE_LDST
-    )
-}
-
-fn of_array(array: CUarray) -> CUDA_RESOURCE_DESC {
-    let mut resource = CUDA_RESOURCE_DESC {
-        resType: CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
-        ..Default::default()
-    };
-    resource.res.array.hArray = array;
-    resource
-}
-
-fn texture(array: CUarray) -> CUtexObject {
-    get!(cuTexObjectCreate(
-        &of_array(array),
-        &CUDA_TEXTURE_DESC::default(),
-        null()
-    ))
-}
-
-fn mipmapped() -> CUmipmappedArray {
-    let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
-        Width: 64,
-        Height: 64,
-        Format: CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32,
-        NumChannels: 1,
-        ..Default::default()
-    };
-    get!(cuMipmappedArrayCreate(&descriptor, 2))
-}
-
-fn device() -> CUmemLocation {
-    CUmemLocation {
-        type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-        ..Default::default()
-    }
-}
-
-fn pool() -> CUmemoryPool {
-    get!(cuMemPoolCreate(&CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        location: device(),
-        ..Default::default()
-    }))
-}
-
-fn physical() -> CUmemGenericAllocationHandle {
-    get!(cuMemCreate(
-        BYTES,
-        &CUmemAllocationProp {
-            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            location: device(),
-            ..Default::default()
-        },
-        0
-    ))
-}
-
-fn map(address: CUdeviceptr, memory: CUmemGenericAllocationHandle) {
-    ok!(cuMemMap(address, BYTES, 0, memory, 0));
-    let wish = CUmemAccessDesc {
-        location: device(),
-        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    };
-    ok!(cuMemSetAccess(address, BYTES, &wish, 1));
-}
-
-fn addresses() -> CUdeviceptr {
-    get!(cuMemAddressReserve(BYTES, 0, 0, 0))
-}
-
-fn mapped() -> (CUdeviceptr, CUmemGenericAllocationHandle) {
-    let (address, memory) = (addresses(), physical());
-    map(address, memory);
-    (address, memory)
-}
-
-/// Page-aligned memory of the process, which stays.
-fn pages() -> *mut c_void {
-    Box::leak(vec![0_u8; BYTES].into_boxed_slice())
-        .as_mut_ptr()
-        .cast()
-}
-
-fn registered() -> *mut c_void {
-    let memory = pages();
-    ok!(cuMemHostRegister_v2(memory, BYTES, 2)); // CU_MEMHOSTREGISTER_DEVICEMAP
-    memory
-}
-
-fn allocated_in(stream: CUstream) -> CUdeviceptr {
-    let address = get!(cuMemAllocAsync(BYTES, stream));
-    ok!(cuStreamSynchronize(stream));
-    address
-}
-
-fn from_pool(pool: CUmemoryPool, stream: CUstream) -> CUdeviceptr {
-    let address = get!(cuMemAllocFromPoolAsync(BYTES, pool, stream));
-    ok!(cuStreamSynchronize(stream));
-    address
-}
-
 /// What frees, on objects that the stream does not use.
-const FREES: &[Case] = &[
+pub const FREES: &[Case] = &[
     case!("cuMemFree", { upload(&[0_u32]) }, |at, _| ok!(
         cuMemFree_v2(at)
     )),
@@ -309,7 +148,7 @@ const FREES: &[Case] = &[
 ];
 
 /// What makes objects and asks for states.
-const MAKERS: &[Case] = &[
+pub const MAKERS: &[Case] = &[
     case!("cuMemAlloc", {}, |(), _| {
         let _: CUdeviceptr = get!(cuMemAlloc_v2(BYTES));
     }),
@@ -350,7 +189,7 @@ const MAKERS: &[Case] = &[
 ];
 
 /// Work in a stream that is not held up.
-const BESIDE: &[Case] = &[
+pub const BESIDE: &[Case] = &[
     case!(
         "cuLaunchKernel for the first time",
         { (function(), stream()) },
@@ -388,7 +227,7 @@ const BESIDE: &[Case] = &[
 ];
 
 /// Work in the stream that is held up.
-const BEHIND: &[Case] = &[
+pub const BEHIND: &[Case] = &[
     case!(
         "cuLaunchKernel for the first time",
         { function() },
@@ -478,89 +317,3 @@ const BEHIND: &[Case] = &[
         ok!(cuStreamDestroy_v2(follower));
     }),
 ];
-
-/// What holds a stream up until the host lets it go on.
-trait Hold {
-    const NAME: &'static str;
-    fn new(stream: CUstream) -> Self;
-    fn let_go(&self);
-}
-
-/// A function on the host.
-struct Function(&'static Gate);
-
-impl Hold for Function {
-    const NAME: &'static str = "a host function";
-
-    fn new(stream: CUstream) -> Self {
-        let gate = Gate::new();
-        gate.block(stream);
-        Self(gate)
-    }
-
-    fn let_go(&self) {
-        self.0.open();
-    }
-}
-
-/// A wait for a word.
-struct Wait(Word);
-
-impl Hold for Wait {
-    const NAME: &'static str = "a wait for a word";
-
-    fn new(stream: CUstream) -> Self {
-        let word = Word::new();
-        ok!(cuStreamWaitValue32_v2(stream, word.address(), 1, 0));
-        Self(word)
-    }
-
-    fn let_go(&self) {
-        self.0.store(1);
-    }
-}
-
-/// Makes the calls of all cases, each while a stream is held up in this way.
-fn tell<H: Hold>(backend: Backend, role: &str, cases: &[Case]) {
-    for case in cases {
-        let call = Sent((case.prepare)());
-        ok!(cuCtxSynchronize());
-        let held = stream();
-        let hold = H::new(held);
-        let (done, is_done) = mpsc::channel();
-        let held_there = Sent(held);
-        let thread = std::thread::spawn(move || {
-            gpu();
-            call.get()(held_there.get());
-            done.send(()).expect("the test waits");
-        });
-        let waits = is_done.recv_timeout(WHILE).is_err();
-        let answer = if waits { "WAITS" } else { "passes" };
-        println!("{backend:?}, {}: {role}: {}: {answer}", H::NAME, case.call);
-        hold.let_go();
-        thread
-            .join()
-            .expect("the call is done once the stream goes on");
-        ok!(cuCtxSynchronize());
-        ok!(cuStreamDestroy_v2(held));
-    }
-}
-
-fn tell_all<H: Hold>() {
-    let _turn = turn();
-    let backend = gpu();
-    tell::<H>(backend, "frees", FREES);
-    tell::<H>(backend, "makes", MAKERS);
-    tell::<H>(backend, "beside it", BESIDE);
-    tell::<H>(backend, "behind it", BEHIND);
-}
-
-#[test]
-fn for_a_host_function() {
-    tell_all::<Function>();
-}
-
-#[test]
-fn for_a_word() {
-    tell_all::<Wait>();
-}
