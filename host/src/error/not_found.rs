@@ -25,7 +25,7 @@ impl Display for NotFound {
             self.call,
             Code::NOT_FOUND,
             self.what,
-            self.name
+            self.name.escape_debug()
         )?;
         let close = self
             .present

@@ -61,7 +61,7 @@ impl Capture<'_, '_> {
     pub fn child(&self, stream: &Stream, graph: &Graph) -> Result<()> {
         self.check_member("Capture::child", stream)?;
         check_same_device(CALL, ("the child", &graph.gpu), ("the stream", &stream.gpu))?;
-        graph.refuse_broken()?;
+        graph.refuse_broken(CALL)?;
         stream.gpu.bind()?;
         let guard = stream.gpu.lock_order();
         let whole = WholeGraph {

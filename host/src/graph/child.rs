@@ -48,7 +48,7 @@ impl GraphBuilder<'_> {
     pub fn child(&mut self, graph: &Graph) -> Result<ChildNode> {
         const CALL: &str = "cuGraphAddChildGraphNode";
         check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
-        graph.refuse_broken()?;
+        graph.refuse_broken(CALL)?;
         nested::refuse_uncopyable(CALL, &graph.contents)?;
         self.gpu.bind()?;
         {
@@ -140,7 +140,7 @@ impl Graph {
     // covers: GRAPH-18
     pub fn try_clone(&self) -> Result<Graph> {
         const CALL: &str = "cuGraphClone";
-        self.refuse_broken()?;
+        self.refuse_broken(CALL)?;
         nested::refuse_uncopyable(CALL, &self.contents)?;
         self.gpu.bind()?;
         let turn = self.template.turn();

@@ -18,10 +18,9 @@ pub(super) fn check_update(ready: &Contents, is_changed: bool, graph: &Contents)
             .collect()
     };
     let (of_ready, of_graph) = (clusters(ready)?, clusters(graph)?);
-    let are_all_alike = of_ready
-        .iter()
-        .chain(&of_graph)
-        .all(|cluster| Some(cluster) == of_graph.first());
+    let mut all = of_ready.iter().chain(&of_graph);
+    let first = all.clone().next();
+    let are_all_alike = all.all(|cluster| Some(cluster) == first);
     if are_all_alike || (of_ready == of_graph && !is_changed) {
         return Ok(());
     }

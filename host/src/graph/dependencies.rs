@@ -19,7 +19,7 @@ impl GraphBuilder<'_> {
     // covers: GRAPH-13
     pub fn depend(&mut self, before: impl Into<Node>, after: impl Into<Node>) -> Result<()> {
         let (before, after) = (before.into(), after.into());
-        self.check_own(&[before, after])?;
+        self.check_own("cuGraphAddDependencies", &[before, after])?;
         self.gpu.bind()?;
         self.followers.check_new_edge(before, after)?;
         self.add_edge(before, after, EdgeKind::Full)?;
@@ -41,11 +41,11 @@ impl GraphBuilder<'_> {
     /// # Errors
     ///
     /// One of the nodes belongs to another graph.
-    pub(super) fn check_own(&self, nodes: &[Node]) -> Result<()> {
+    pub(super) fn check_own(&self, call: &'static str, nodes: &[Node]) -> Result<()> {
         match nodes.iter().find(|node| node.graph() != self.number) {
             None => Ok(()),
             Some(node) => Err(Error::misuse(
-                "cuGraphAddDependencies",
+                call,
                 Code::INVALID_VALUE,
                 format!("{node:?} belongs to another graph"),
                 "use this graph's nodes",

@@ -33,7 +33,7 @@ impl GraphExec {
             })));
         }
         self.gpu.bind()?;
-        graph.refuse_broken()?;
+        graph.refuse_broken("cuGraphExecUpdate")?;
         (self.contents.conditions).check_update(&graph.contents.conditions)?;
         compiled_clusters::check_update(&self.contents, self.is_changed, &graph.contents)?;
         let turn = graph.template.turn();

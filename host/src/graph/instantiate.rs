@@ -33,7 +33,7 @@ impl Graph {
     pub fn instantiate(&self) -> Result<GraphExec> {
         let gpu = &self.gpu;
         gpu.bind()?;
-        self.refuse_broken()?;
+        self.refuse_broken("cuGraphInstantiate")?;
         let allocates = self.contents.allocates();
         if allocates {
             self.free_memory()?;
@@ -108,12 +108,12 @@ impl Graph {
     /// # Errors
     ///
     /// An earlier error has left a node without an edge that it needs, or a body unfinished.
-    pub(super) fn refuse_broken(&self) -> Result<()> {
+    pub(super) fn refuse_broken(&self, call: &'static str) -> Result<()> {
         let Some(Broken { node, what }) = self.broken else {
             return Ok(());
         };
         Err(Error::misuse(
-            "cuGraphInstantiate",
+            call,
             Code::INVALID_VALUE,
             format!("nothing can be made of the graph because of {node:?}: {what}"),
             "build the graph anew, and look at that call's error",

@@ -211,7 +211,7 @@ impl GraphBuilder<'_> {
     /// As for [`depend`](Self::depend); the driver has no such edges (before CUDA 12.3).
     pub fn depend_started(&mut self, before: KernelNode, after: impl Into<Node>) -> Result<()> {
         let (before, after) = (before.into(), after.into());
-        self.check_own(&[before, after])?;
+        self.check_own("cuGraphAddDependencies", &[before, after])?;
         self.gpu.bind()?;
         self.followers.check_new_edge(before, after)?;
         self.add_edge(before, after, EdgeKind::Started)

@@ -34,7 +34,7 @@ impl GraphBuilder<'_> {
     // covers: L2-05
     pub fn access_policy(&self, node: impl Into<Node>) -> Result<Option<AccessPolicyWindow>> {
         let node = node.into();
-        self.check_own(&[node])?;
+        self.check_own("cuGraphKernelNodeGetAttribute", &[node])?;
         self.gpu.bind()?;
         let mut value = raw::CUlaunchAttributeValue::default();
         let _turn = self.template.turn();

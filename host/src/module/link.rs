@@ -13,7 +13,7 @@ use super::origin::Origin;
 use super::{Module, ModuleInner, rejected};
 use crate::driver_call::handle::Handle;
 use crate::driver_call::{adopt, call};
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
 
@@ -111,14 +111,21 @@ impl Link<'_> {
 
     fn add(&mut self, name: &str, ptx: &str) -> Result<()> {
         const CALL: &str = "cuLinkAddData";
-        let without_nul = |text: &str, what: &str| {
-            CString::new(text).map_err(|error| {
-                let log = format!("a NUL byte at offset {} of {what}", error.nul_position());
-                rejected(self.gpu, CALL, Code::INVALID_PTX, log, ptx)
-            })
-        };
-        let text = without_nul(ptx, "the PTX")?;
-        let name = without_nul(name, "the name")?;
+        let text = CString::new(ptx).map_err(|error| {
+            let log = format!("a NUL byte at offset {}", error.nul_position());
+            rejected(self.gpu, CALL, Code::INVALID_PTX, log, ptx)
+        })?;
+        let name = CString::new(name).map_err(|error| {
+            Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                format!(
+                    "the unit's name has a NUL byte at offset {}",
+                    error.nul_position()
+                ),
+                "the name is for what the linker says: give any text without one",
+            )
+        })?;
         let bytes = text.as_bytes_with_nul();
         // SAFETY: the state is this link's. The driver reads the text and the name, which end with NULs, during the call.
         let code = unsafe {

@@ -20,12 +20,12 @@ pub fn entry_points() -> BTreeMap<String, EntryPoint> {
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
             if line.starts_with("impl") || line.starts_with("unsafe impl") {
-                owner = self_type(&until(&lines[i..], &["{"])).unwrap_or_else(|| stem.clone());
+                owner = self_type(&until(&lines[i..], "{")).unwrap_or_else(|| stem.clone());
             } else if line.starts_with("macro_rules!") || line.starts_with("mod tests") {
                 owner = stem.clone();
             }
             let Some(name) = function(line) else { continue };
-            let signature = until(&lines[i..], &["{", ";"]);
+            let signature = until(&lines[i..], "{");
             let returned = signature.rsplit_once("->").map_or("", |(_, type_)| type_);
             if !returned.contains("Result<") {
                 continue;
@@ -88,10 +88,11 @@ fn function(line: &str) -> Option<&str> {
     rest.split(['(', '<']).next()
 }
 
-fn until(lines: &[&str], ends: &[&str]) -> String {
+/// The lines up to `end`, as one.
+fn until(lines: &[&str], end: &str) -> String {
     let mut text = String::new();
     for line in lines {
-        let end = ends.iter().filter_map(|end| line.find(end)).min();
+        let end = line.find(end);
         text.push_str(&line[..end.unwrap_or(line.len())]);
         text.push(' ');
         if end.is_some() {

@@ -2,7 +2,8 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::common::{Gate, add, gpu, launch_add, module};
+use crate::common::two::with_two;
+use crate::common::{Gate, add, gpu, launch_add, module, refusal};
 use rustix::event::EventfdFlags;
 use rustix::fs::{MemfdFlags, SealFlags};
 use warpsmith_host::prelude::*;
@@ -300,4 +301,36 @@ fn a_device_is_found_by_its_uuid() -> Result<()> {
     }
     drop(gpu);
     Ok(())
+}
+
+#[test]
+fn semaphores_of_another_device_are_refused() {
+    with_two(|one, other| {
+        if !one.is_simulator() {
+            return;
+        }
+        let stream = one.stream().unwrap();
+        let binary = Binary::new().import(&other).unwrap();
+        let timeline = Timeline::new().import(&other).unwrap();
+        for point in [binary.point(), timeline.at(1)] {
+            let of_stream = [
+                stream.signal_semaphores(&[point]),
+                stream.wait_semaphores(&[point]),
+            ];
+            for text in of_stream.map(refusal) {
+                let expected = "the semaphore is of `simulator:1`, the stream of `simulator`";
+                assert!(text.contains(expected), "{text}");
+            }
+            let mut graph = one.graph().unwrap();
+            let of_graph = [
+                graph.signal_semaphores(&[point]),
+                graph.wait_semaphores(&[point]),
+            ];
+            for text in of_graph.map(refusal) {
+                let expected = "the semaphore is of `simulator:1`, the graph of `simulator`";
+                assert!(text.contains(expected), "{text}");
+            }
+        }
+        stream.synchronize().unwrap();
+    });
 }

@@ -80,7 +80,7 @@ impl GraphExec {
     pub fn set_child(&mut self, node: ChildNode, graph: &Graph) -> Result<()> {
         const CALL: &str = "cuGraphExecChildGraphNodeSetParams";
         check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
-        graph.refuse_broken()?;
+        graph.refuse_broken(CALL)?;
         refuse_uncopyable(CALL, &graph.contents)?;
         self.part(CALL, node)?;
         self.check_order(CALL, node.into(), &graph.contents.memory)?;

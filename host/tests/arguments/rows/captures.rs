@@ -97,6 +97,11 @@ pub fn rows() -> Vec<Row> {
             let mut memory = w.gpu.unified::<u32>(LEN)?.into_uninit();
             w.stream.capture(|capture| capture.discard(&mut memory))
         };
+        "Stream::fill_uninit", "inside of a capture" => Invalid, |w| {
+            let memory = w.gpu.unified::<u32>(LEN)?.into_uninit();
+            w.stream.capture(|capture| capture.fill_uninit(memory, 1).map(drop))
+        };
+        "Stream::host_fn", "inside of a capture" => Invalid, |w| w.stream.capture(|capture| capture.host_fn(|| ()));
         "UnifiedBuffer::attach", "to a stream that is captured" => Invalid, |w| {
             let mut memory = w.gpu.unified::<u32>(LEN)?;
             w.stream.capture(|capture| memory.attach(capture, Attach::Single))

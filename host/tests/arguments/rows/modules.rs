@@ -52,7 +52,8 @@ pub fn rows() -> Vec<Row> {
             // SAFETY: nothing of the image is launched.
             unsafe { w.gpu.load_binary(&[0; 64]) }
         };
-        "Gpu::link", "a name with a NUL" => Ptx, |w| w.gpu.link(&[("a\0b", PTX)]);
+        "Gpu::link", "a name with a NUL" => Invalid, |w| w.gpu.link(&[("a\0b", PTX)]);
+        "Gpu::link", "PTX with a NUL" => Ptx, |w| w.gpu.link(&[("one", &format!("{ANOTHER}\0"))]);
         "Gpu::link", "one symbol twice" => Ptx, |w| w.gpu.link(&[("one", ANOTHER), ("two", ANOTHER)]);
         "Gpu::link_with", "no registers" => Limit, |w| w.gpu.link_with(&[("one", PTX)], &no_registers());
         "Module::global", "a name that the module has not" => NotFound, |w| w.gpu.load(ANOTHER)?.global::<u32>("number");

@@ -103,7 +103,7 @@ pub fn rows() -> Vec<Row> {
             let exported = w.stream.alloc_from(&pool)?.zeroed::<u32>(LEN)?;
             let imported = w.gpu.import_pool(pool.export()?)?;
             // SAFETY: the memory is not read.
-            unsafe { imported.buffer::<u32>(&w.stream, exported.export_pointer()?, usize::MAX / 4) }
+            unsafe { imported.buffer::<u32>(&w.stream, exported.export_pointer()?, 1 << 40) }
         };
         "ImportedPool::buffer", "a pointer of another pool" => Driver, |w| {
             let pool = w.gpu.pool(PoolOptions { shareable: true, ..Default::default() })?;
@@ -190,6 +190,22 @@ pub fn rows() -> Vec<Row> {
             work.reads(&w.stream, &memory)?;
             // SAFETY: nothing is enqueued.
             unsafe { work.enqueue(|| Ok::<_, Error>(())) }
+        };
+        "ForeignWork::enqueue_by_ref", "work with memory of a graph" => Invalid, |w| {
+            let mut graph = w.gpu.graph()?;
+            let memory = graph.zeroed::<u32>(LEN)?;
+            let mut work = ForeignWork::new("a library's read");
+            work.reads(&w.stream, &memory)?;
+            // SAFETY: nothing is enqueued.
+            unsafe { work.enqueue_by_ref(|| Ok::<_, Error>(())) }
+        };
+        "ForeignWork::enqueue_revocable", "work with memory of a graph" => Invalid, |w| {
+            let mut graph = w.gpu.graph()?;
+            let memory = graph.zeroed::<u32>(LEN)?;
+            let mut work = ForeignWork::new("a library's read");
+            work.reads(&w.stream, &memory)?;
+            // SAFETY: nothing is enqueued.
+            unsafe { work.enqueue_revocable(&mut [], || Ok::<_, Error>(())) }
         };
         "export::into_dlpack", "another number of elements" => Invalid, |w| {
             let buffer = w.stream.zeroed::<u32>(LEN)?;

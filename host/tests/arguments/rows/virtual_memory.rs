@@ -50,6 +50,7 @@ pub fn rows() -> Vec<Row> {
         "Gpu::pinned", "more than the host has" => Driver, |w| w.gpu.pinned::<u8>(1 << 60);
         "Gpu::pinned_from", "more than the driver aligns" => Limit, |w| w.gpu.pinned_from(&[<super::pools::Aligned as bytemuck::Zeroable>::zeroed()]);
         "Gpu::mapped_from", "more than the driver aligns" => Limit, |w| w.gpu.mapped_from(&[<super::pools::Aligned as bytemuck::Zeroable>::zeroed()]);
+        "Gpu::register", "more than the driver aligns" => Limit, |w| w.gpu.register(vec![<super::pools::Aligned as bytemuck::Zeroable>::zeroed()]);
         "Gpu::mapped", "more bytes than numbers" => Invalid, |w| w.gpu.mapped::<u64>(usize::MAX);
         "Gpu::mapped", "more than the host has" => Driver, |w| w.gpu.mapped::<u8>(1 << 60);
         "Gpu::write_combined", "more bytes than numbers" => Invalid, |w| w.gpu.write_combined::<u64>(usize::MAX);
