@@ -24,7 +24,7 @@ fn elements<T: Pod, U: Pod>(call: &'static str, address: u64, len: usize) -> Res
                 "the elements of `{from}` begin at {address:#x}, which is not aligned to the {} bytes of `{to}`",
                 align_of::<U>()
             ),
-            "begin the part at another element: memory itself is aligned to 256 bytes",
+            "begin the part at another element: what the driver allocates begins at a multiple of 256 bytes",
         ));
     }
     if size_of::<T>() == size_of::<U>() {
