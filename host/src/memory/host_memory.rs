@@ -100,6 +100,7 @@ impl<'a> HostView<'a> {
     }
 
     /// The part of its elements, of `T`, that the range gives.
+    #[track_caller]
     pub(super) fn narrow<T>(self, range: impl RangeBounds<usize>) -> HostView<'a> {
         let view = narrow::<T>(self.view, range);
         let offset = view.address - self.view.address;

@@ -84,6 +84,7 @@ pub struct PinnedSliceMut<'a, T: Pod> {
 
 impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// The caller has borrowed the elements, of `T`, for `'a`.
+    #[track_caller]
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
         PinnedSlice {
             memory: memory.narrow::<T>(range),
@@ -106,6 +107,7 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> PinnedSlice<'a, T> {
         PinnedSlice::of(self.memory, range)
     }
@@ -125,6 +127,7 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
 
 impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// The caller has borrowed the elements, of `T`, exclusively for `'a`.
+    #[track_caller]
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
         PinnedSliceMut {
             memory: memory.narrow::<T>(range),
@@ -147,6 +150,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> PinnedSlice<'_, T> {
         PinnedSlice::of(self.memory, range)
     }
@@ -156,6 +160,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> PinnedSliceMut<'_, T> {
         PinnedSliceMut::of(self.memory, range)
     }
@@ -165,6 +170,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// There are fewer than `middle` elements.
+    #[track_caller]
     pub fn split_at_mut(self, middle: usize) -> (PinnedSliceMut<'a, T>, PinnedSliceMut<'a, T>) {
         if let Some(allocation) = self.memory.view.allocation {
             allocation.split();
@@ -235,6 +241,7 @@ macro_rules! page_locked {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn $slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
@@ -248,6 +255,7 @@ macro_rules! page_locked {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn $slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,

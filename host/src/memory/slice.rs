@@ -34,6 +34,7 @@ pub struct DeviceSliceMut<'a, T: Pod> {
 }
 
 /// The part of `view` that the range gives.
+#[track_caller]
 pub(super) fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> RawView<'a> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
@@ -64,6 +65,7 @@ pub(super) fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -
 }
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
+    #[track_caller]
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
         DeviceSlice {
             view: narrow::<T>(view, range),
@@ -91,6 +93,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -146,6 +149,7 @@ pub(super) fn describe<T: Pod>(
 }
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
+    #[track_caller]
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
         DeviceSliceMut {
             view: narrow::<T>(view, range),
@@ -173,6 +177,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -182,6 +187,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::of(self.view, range)
     }
@@ -206,6 +212,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// There are fewer than `middle` elements.
+    #[track_caller]
     pub fn split_at_mut(self, middle: usize) -> (DeviceSliceMut<'a, T>, DeviceSliceMut<'a, T>) {
         if let Some(allocation) = self.view.allocation {
             allocation.split();

@@ -10,6 +10,7 @@ macro_rules! parts_on_device {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
@@ -23,6 +24,7 @@ macro_rules! parts_on_device {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,
