@@ -104,6 +104,7 @@ impl<'a> HostView<'a> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub(super) fn narrow<T>(self, range: impl RangeBounds<usize>) -> HostView<'a> {
         self.part(narrow::<T>(self.view, range))
     }

@@ -86,6 +86,7 @@ pub struct PinnedSliceMut<'a, T: Pod> {
 
 impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// The caller has borrowed the elements, of `T`, for `'a`.
+    #[track_caller]
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
         PinnedSlice::of_view(memory.narrow::<T>(range))
     }
@@ -117,6 +118,7 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> PinnedSlice<'a, T> {
         PinnedSlice::of(self.memory, range)
     }
@@ -148,6 +150,7 @@ impl<'a, T: Pod> PinnedSlice<'a, T> {
 
 impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// The caller has borrowed the elements, of `T`, exclusively for `'a`.
+    #[track_caller]
     pub(super) fn of(memory: HostView<'a>, range: impl RangeBounds<usize>) -> Self {
         PinnedSliceMut::of_view(memory.narrow::<T>(range))
     }
@@ -179,6 +182,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> PinnedSlice<'_, T> {
         PinnedSlice::of(self.memory, range)
     }
@@ -188,6 +192,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> PinnedSliceMut<'_, T> {
         PinnedSliceMut::of(self.memory, range)
     }
@@ -212,6 +217,7 @@ impl<'a, T: Pod> PinnedSliceMut<'a, T> {
     /// # Panics
     ///
     /// There are fewer than `middle` elements.
+    #[track_caller]
     pub fn split_at_mut(self, middle: usize) -> (PinnedSliceMut<'a, T>, PinnedSliceMut<'a, T>) {
         self.shared_out().divide(middle)
     }
@@ -321,6 +327,7 @@ macro_rules! page_locked {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn $slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
@@ -334,6 +341,7 @@ macro_rules! page_locked {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn $slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,

@@ -41,8 +41,12 @@ pub struct DeviceSliceMut<'a, T: Pod> {
 /// # Panics
 ///
 /// The range is out of bounds.
+#[track_caller]
 pub(super) fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> RawView<'a> {
-    part::<T>(view, range).unwrap_or_else(|why| panic!("{why}"))
+    match part::<T>(view, range) {
+        Ok(part) => part,
+        Err(why) => panic!("{why}"),
+    }
 }
 
 /// As [`narrow`], for `call`.
@@ -92,6 +96,7 @@ fn part<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> Result<RawV
 }
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
+    #[track_caller]
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
         DeviceSlice::of_view(narrow::<T>(view, range))
     }
@@ -124,6 +129,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -189,6 +195,7 @@ pub(super) fn describe<T: Pod>(
 }
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
+    #[track_caller]
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
         DeviceSliceMut::of_view(narrow::<T>(view, range))
     }
@@ -231,6 +238,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -240,6 +248,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// The range is out of bounds.
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::of(self.view, range)
     }
@@ -285,6 +294,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     ///
     /// There are fewer than `middle` elements.
+    #[track_caller]
     pub fn split_at_mut(self, middle: usize) -> (DeviceSliceMut<'a, T>, DeviceSliceMut<'a, T>) {
         self.shared_out().divide(middle)
     }

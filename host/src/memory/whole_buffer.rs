@@ -17,6 +17,7 @@ macro_rules! parts_on_device {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
@@ -80,6 +81,7 @@ macro_rules! parts_on_device {
             /// # Panics
             ///
             /// The range is out of bounds, as with slices.
+            #[track_caller]
             pub fn slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,

@@ -399,6 +399,9 @@ fn updates_and_their_refusal() -> Result<()> {
     let mut other = gpu.graph()?;
     other.empty()?;
     other.fill(&mut a, 0)?;
+    // A graph without kernels: the reason is the shape, not what kernels were compiled for.
+    let refused = ready.update(&other).unwrap_err().to_string();
+    assert!(!refused.contains("clusters"), "{refused}");
     ready.update_or_reinstantiate(&other)?;
     ready.launch(&stream)?;
     assert_eq!(stream.download(&a)?, [0; 4]);
