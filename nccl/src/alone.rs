@@ -43,7 +43,7 @@ pub(crate) fn alone<'a, T: Element, const USES: usize>(
     // from their lengths above. A graph keeps the communicator, which was taken above, so it is alive, and this thread's alone until `taken` is
     // dropped. What NCCL has begun it has enqueued when it is no longer in progress.
     let done = unsafe {
-        call.enqueue(taken.outcome(), || {
+        call.enqueue(taken.outcome(), move || {
             match make(collective, inner, &arguments)? {
                 true => Ok(()),
                 false => inner.finish(name),

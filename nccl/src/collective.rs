@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::library::Functions;
 
 /// What NCCL's functions take, of which each takes its part.
+#[derive(Clone, Copy)]
 pub(crate) struct Arguments {
     pub(crate) send: u64,
     pub(crate) receive: u64,

@@ -344,9 +344,9 @@ fn a_graph_that_is_never_launched_holds_its_communicator_until_it_is_dropped() {
             .expect("a graph")
     };
     // One is only described, one made ready, and neither runs.
-    let (described, ready) = (capture(&mut data), capture(&mut data));
-    let ready = ready.instantiate().expect("instantiated");
-    drop((described, ready));
+    let (described, graph) = (capture(&mut data), capture(&mut data));
+    let ready = graph.instantiate().expect("instantiated");
+    drop((described, graph, ready));
     communicator
         .all_reduce_in_place(&stream, &mut data, Reduction::Sum)
         .expect("enqueued");

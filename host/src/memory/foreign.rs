@@ -288,8 +288,6 @@ impl<'a> ForeignWork<'a> {
     /// stream, and the error of who reads what was being written calls the work by its name. Of work that becomes part of a graph nothing is noted: each
     /// launch of that would be work of its own.
     ///
-    /// [`ForeignOutcome`]: crate::ForeignOutcome
-    ///
     /// # Errors
     ///
     /// As for [`enqueue`](Self::enqueue).

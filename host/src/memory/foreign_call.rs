@@ -47,6 +47,16 @@ impl<'a, T: Pod> ForeignUse<'a, T> {
         ForeignMemory::of(&self.used.view)
     }
 
+    /// The same use, for one call.
+    #[inline(always)]
+    fn copied(&self) -> ForeignUse<'a, T> {
+        ForeignUse {
+            used: self.used,
+            of: PhantomData,
+        }
+    }
+
+    #[inline(always)]
     fn is_written(&self) -> bool {
         self.used.kind == AccessKind::Write
     }
@@ -116,11 +126,16 @@ impl<T: Pod, K: Any + Send + Sync, const USES: usize> ForeignCall<'_, T, K, USES
     pub unsafe fn enqueue<R, E: From<Error>>(
         self,
         outcome: &mut ForeignOutcome,
-        enqueue: impl FnOnce() -> Result<R, E>,
+        enqueue: impl FnOnce() -> Result<R, E> + Copy,
     ) -> Result<R, E> {
         if !self.is_in_owning_stream() {
-            // SAFETY: this function's condition.
-            return unsafe { self.enqueue_as_work(outcome, enqueue) };
+            // What is handed on has to be in memory, and is copied there here: on the fast path it stays in registers.
+            let copy = ForeignCall {
+                memory: self.memory.each_ref().map(ForeignUse::copied),
+                ..self
+            };
+            // SAFETY: this function's condition; the call is the same.
+            return unsafe { copy.enqueue_as_work(outcome, enqueue) };
         }
         let Self { stream, name, .. } = self;
         stream.gpu.bind_once()?;

@@ -229,9 +229,10 @@ impl ForeignOutcome {
     /// The driver orders calls for one stream. So where the wait comes first there, its position was counted before, which this thread sees.
     #[inline]
     pub(super) fn renew(&mut self, stream: &Stream, work: &'static str) -> Option<WriteMark> {
-        match self.shared(stream, work) {
-            Some(_) => None,
-            None => Some(self.note_anew(stream, work).mark),
+        let is_current = |last: &Last| stream.handle.timeline().is_current(&last.number);
+        match self.last.as_ref().is_some_and(is_current) {
+            true => None,
+            false => Some(self.note_anew(stream, work).mark),
         }
     }
 

@@ -14,7 +14,7 @@ fn fill(
     stream: &Stream,
     buffer: &mut DeviceBuffer<u8>,
     value: u8,
-    before: impl FnOnce(),
+    before: impl FnOnce() + Copy,
 ) -> Result<()> {
     let call = ForeignCall {
         call: "a library's fill",
