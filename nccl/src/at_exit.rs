@@ -9,10 +9,21 @@ use std::time::Duration;
 /// How long. Ranks in other processes may never come.
 const LIMIT: Duration = Duration::from_secs(10);
 
-static RUNNING: Mutex<usize> = Mutex::new(0);
+static RUNNING: Mutex<Running> = Mutex::new(Running {
+    process: 0,
+    count: 0,
+});
 static ENDED: Condvar = Condvar::new();
-/// The process that the work runs in. A child that it forks has none of its threads.
+/// As [`Running::process`], for who must not wait for the lock.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Work in the background.
+struct Running {
+    /// The process that it runs in. A child that this forks has none of its threads.
+    process: u32,
+    /// How many pieces.
+    count: usize,
+}
 
 /// Work in the background, which the end of the process waits for until this is dropped.
 pub(crate) struct Awaited(());
@@ -29,15 +40,20 @@ impl Awaited {
             // awaited.
             let _ = unsafe { atexit(wait) };
         });
-        PROCESS.store(std::process::id(), Ordering::Relaxed);
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        let process = std::process::id();
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.process != process {
+            *running = Running { process, count: 0 };
+        }
+        running.count += 1;
+        PROCESS.store(process, Ordering::Relaxed);
         Awaited(())
     }
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).count -= 1;
         ENDED.notify_all();
     }
 }
@@ -49,5 +65,11 @@ extern "C" fn wait() {
     }
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     // A lock that panicked, or a time that is over: the process ends in any case.
-    let _ = ENDED.wait_timeout_while(running, LIMIT, |running| *running > 0);
+    let _ = ENDED.wait_timeout_while(running, LIMIT, |running| running.count > 0);
+}
+
+/// How much work runs in the background.
+#[cfg(test)]
+pub(crate) fn running() -> usize {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).count
 }

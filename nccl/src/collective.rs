@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::library::Functions;
 
 /// What NCCL's functions take, of which each takes its part.
+#[derive(Clone, Copy)]
 pub(crate) struct Arguments {
     pub(crate) send: u64,
     pub(crate) receive: u64,
@@ -25,10 +26,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    #[inline(always)]
     fn from(&self) -> *const c_void {
         self.send as *const c_void
     }
 
+    #[inline(always)]
     fn to(&self) -> *mut c_void {
         self.receive as *mut c_void
     }
@@ -63,7 +66,7 @@ impl Collective {
     /// # Errors
     ///
     /// The lengths do not go together.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&self, sent: usize, received: usize, ranks: usize) -> Result<usize> {
         let count = match self.lengths {
             Lengths::Same => (sent == received).then_some(sent),
@@ -100,21 +103,22 @@ impl Collective {
     ///
     /// The communicator is alive, and this thread alone calls NCCL with it; the stream is of its device. The buffers that the function reads
     /// and writes have as many elements as the count says, until the work is done.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn call(&self, nccl: &Functions, arguments: &Arguments) -> ncclResult_t {
         // SAFETY: this function's condition.
         unsafe { (self.call)(nccl, arguments) }
     }
 }
 
-/// One line a collective: how the lengths go together, and NCCL's call.
+/// One line a collective: how the lengths go together, and NCCL's call. They are constants, so that who makes one call knows all of it when compiled.
 macro_rules! table {
     ($($name:ident: $function:literal, $lengths:ident, $is_several:literal, |$nccl:ident, $a:ident| $call:expr;)*) => {
-        $(pub(crate) static $name: Collective = Collective {
+        $(pub(crate) const $name: Collective = Collective {
             name: $function,
             is_several: $is_several,
             lengths: Lengths::$lengths,
             call: {
+                #[inline(always)]
                 unsafe fn call($nccl: &Functions, $a: &Arguments) -> ncclResult_t {
                     // SAFETY: the condition of `Collective::call`.
                     unsafe { $call }

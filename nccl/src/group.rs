@@ -8,9 +8,10 @@ use warpsmith_nccl_abi::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
 use crate::call::{failed, grouped};
 use crate::collective::{Arguments, Collective};
-use crate::communicator::{Communicator, Taken};
+use crate::communicator::Communicator;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::inner::{Inner, Taken};
 use crate::library::Version;
 use crate::reduction::{Made, Operation};
 
@@ -92,8 +93,11 @@ pub fn group<'a>(build: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()>
 pub fn try_group<'a, R, E: From<Error>>(
     build: impl FnOnce(&mut Group<'a>) -> Result<R, E>,
 ) -> Result<R, E> {
+    let mut work = ForeignWork::new(CALL);
+    // NCCL sets the device that its communicator is of, and the one again that was.
+    work.sets_device();
     let mut group = Group {
-        work: new_work(),
+        work,
         calls: SmallVec::new(),
     };
     let value = build(&mut group)?;
@@ -108,16 +112,8 @@ pub fn try_group<'a, R, E: From<Error>>(
     Ok(value)
 }
 
-/// No work yet. NCCL sets the device that its communicator is of, and the one again that was.
-#[inline(always)]
-pub(crate) fn new_work<'a>() -> ForeignWork<'a> {
-    let mut work = ForeignWork::new(CALL);
-    work.sets_device();
-    work
-}
-
 /// By which errors name what puts calls in order.
-const CALL: &str = "warpsmith_nccl::group";
+pub(crate) const CALL: &str = "warpsmith_nccl::group";
 
 /// The first that has 8-bit floats.
 const WITH_FLOAT8: Version = Version {
@@ -195,32 +191,19 @@ impl<'a> Queued<'a> {
         collective: &'static Collective,
         communicator: &'a Communicator,
         stream: &'a Stream,
-        [send, receive]: [u64; 2],
+        at: [u64; 2],
         count: usize,
         operation: Operation,
         rank: usize,
     ) -> Result<Queued<'a>> {
+        let reduction = operation.built_in().unwrap_or(ncclRedOp_t::ncclSum);
         let inner = &communicator.inner;
-        if is_float8(T::DATA_TYPE) && inner.nccl.version < WITH_FLOAT8 {
-            return Err(lacks_float8(collective, inner.nccl.version));
-        }
         Ok(Queued {
             collective,
             communicator,
             stream,
             operation,
-            arguments: Arguments {
-                send,
-                receive,
-                count,
-                kind: T::DATA_TYPE,
-                element: size_of::<T>(),
-                reduction: operation.built_in().unwrap_or(ncclRedOp_t::ncclSum),
-                rank: rank as i32,
-                ranks: inner.size,
-                comm: inner.comm(),
-                stream: stream.as_raw(),
-            },
+            arguments: arguments::<T>(collective, inner, stream, at, count, reduction, rank)?,
         })
     }
 
@@ -343,21 +326,57 @@ fn refused(
 }
 
 impl Queued<'_> {
-    /// Calls NCCL, which enqueues at the end of the group, if there is one. Whether it has all that it needs for that.
-    #[inline(always)]
+    /// As [`make`](fn@make).
     fn make(&self) -> Result<bool> {
-        let nccl = &self.communicator.inner.nccl.functions;
-        // SAFETY: the communicator is alive, and this thread alone calls with it (whoever calls this has taken it); the stream is borrowed, and of
-        // the same device; the buffers have what the count says (both were checked when the call was added), and are borrowed until the work is
-        // enqueued, behind which they stay until it is done.
-        match unsafe { self.collective.call(nccl, &self.arguments) } {
-            ncclResult_t::ncclSuccess => Ok(true),
-            ncclResult_t::ncclInProgress => Ok(false),
-            code => Err(failed(
-                self.collective.name,
-                code,
-                Some(self.arguments.comm),
-            )),
-        }
+        make(self.collective, &self.communicator.inner, &self.arguments)
+    }
+}
+
+/// What NCCL's function takes, with the addresses to send from and to receive at.
+///
+/// # Errors
+///
+/// NCCL does not have the type of elements.
+#[inline(always)]
+pub(crate) fn arguments<T: Element>(
+    collective: &'static Collective,
+    inner: &Inner,
+    stream: &Stream,
+    [send, receive]: [u64; 2],
+    count: usize,
+    reduction: ncclRedOp_t,
+    rank: usize,
+) -> Result<Arguments> {
+    if is_float8(T::DATA_TYPE) && inner.nccl.version < WITH_FLOAT8 {
+        return Err(lacks_float8(collective, inner.nccl.version));
+    }
+    Ok(Arguments {
+        send,
+        receive,
+        count,
+        kind: T::DATA_TYPE,
+        element: size_of::<T>(),
+        reduction,
+        rank: rank as i32,
+        ranks: inner.size,
+        comm: inner.comm(),
+        stream: stream.as_raw(),
+    })
+}
+
+/// Calls NCCL, which enqueues at the end of the group, if there is one. Whether it has all that it needs for that.
+#[inline(always)]
+pub(crate) fn make(
+    collective: &'static Collective,
+    inner: &Inner,
+    arguments: &Arguments,
+) -> Result<bool> {
+    // SAFETY: the communicator is alive, and this thread alone calls with it (whoever calls this has taken it); the stream is borrowed, and of
+    // the same device; the buffers have what the count says (both were checked when the call was described), and are borrowed until the work is
+    // enqueued, behind which they stay until it is done.
+    match unsafe { collective.call(&inner.nccl.functions, arguments) } {
+        ncclResult_t::ncclSuccess => Ok(true),
+        ncclResult_t::ncclInProgress => Ok(false),
+        code => Err(failed(collective.name, code, Some(arguments.comm))),
     }
 }

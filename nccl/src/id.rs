@@ -123,6 +123,10 @@ impl UniqueId {
         loop {
             match fetch(&address, rank, end) {
                 Ok(bytes) => return Ok(UniqueId { bytes }),
+                // An address that is none stays so.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                    return Err(Error::meeting(&way, error));
+                }
                 Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
                 Err(error) => {
                     return Err(Error::meeting(&way, format!("waited {timeout:?}: {error}")));

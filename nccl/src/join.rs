@@ -1,5 +1,6 @@
 //! Making communicators: ranks join by an id, or split an existing communicator.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpsmith_driver::Backend;
@@ -7,9 +8,10 @@ use warpsmith_host::Gpu;
 use warpsmith_nccl_abi::{NCCL_SPLIT_NOCOLOR, ncclComm_t, ncclResult_t};
 
 use crate::call::{check, finish, grouped};
-use crate::communicator::{Communicator, Inner, Taken};
+use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
+use crate::inner::{Inner, Taken};
 use crate::library::{Loaded, loaded};
 use crate::options::Options;
 
@@ -143,7 +145,7 @@ impl Communicator {
         // NCCL may write there as long as a communicator is in progress: where one stays so the places are never freed.
         let places: &'static mut [ncclComm_t] = vec![std::ptr::null_mut(); parts.len()].leak();
         let places: *mut [ncclComm_t] = places;
-        grouped(&nccl.functions, || {
+        let begun = grouped(&nccl.functions, || {
             for (index, &(communicator, color, key)) in parts.iter().enumerate() {
                 let inner = &communicator.inner;
                 inner.gpu.make_current()?;
@@ -163,8 +165,28 @@ impl Communicator {
                 check(CALL, code, Some(inner.comm()))?;
             }
             Ok(())
-        })?;
-        taken.iter_mut().try_for_each(|taken| taken.finish(CALL))?;
+        });
+        let mut finish = || taken.iter_mut().try_for_each(|taken| taken.finish(CALL));
+        if let Err(error) = begun.and_then(|_| finish()) {
+            for (index, (parent, ..)) in parts.iter().enumerate() {
+                let of_parent = |taken: &&Taken<'_>| Arc::ptr_eq(taken.inner(), &parent.inner);
+                if taken
+                    .iter()
+                    .find(of_parent)
+                    .is_none_or(Taken::may_be_in_progress)
+                {
+                    continue;
+                }
+                // SAFETY: the parent is not in progress, so NCCL has written the handle, if there is one, and does not write any more; the places were
+                // leaked above.
+                let comm = unsafe { places.cast::<ncclComm_t>().add(index).read() };
+                if !comm.is_null() {
+                    // SAFETY: NCCL has made the communicator, which nobody else knows and nobody uses. The first error is the one to tell.
+                    let _: ncclResult_t = unsafe { (nccl.functions.ncclCommAbort)(comm) };
+                }
+            }
+            return Err(error);
+        }
         // SAFETY: no communicator is in progress, so NCCL has written the handles and does not write any more; the places were leaked above.
         let comms = unsafe { Box::from_raw(places) };
         drop(taken);

@@ -276,6 +276,51 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_is_none_is_named() {
+        let meeting = |port: &str, others: &[(&'static str, &str)]| {
+            let variables = [
+                ("RANK", "0"),
+                ("WORLD_SIZE", "1"),
+                ("LOCAL_RANK", "0"),
+                ("MASTER_ADDR", "host"),
+                ("MASTER_PORT", port),
+            ];
+            read(&[&variables[..], others].concat()).map(|launcher| launcher.meeting)
+        };
+        let address = |text: &str| Meeting::Address(text.into());
+        let store = ("TORCHELASTIC_USE_AGENT_STORE", "True");
+        assert_eq!(
+            meeting("65535", &[]).expect("a port"),
+            address("host:65535")
+        );
+        assert_eq!(
+            meeting("65534", &[store]).expect("a port"),
+            address("host:65535")
+        );
+        let message = meeting("65535", &[store]).expect_err("no port").to_string();
+        assert!(message.contains("MASTER_PORT is 65535"), "{message}");
+        assert!(message.contains("WARPSMITH_NCCL_PORT"), "{message}");
+        let other = [store, ("WARPSMITH_NCCL_PORT", "4000")];
+        assert_eq!(
+            meeting("65535", &other).expect("a port"),
+            address("host:4000")
+        );
+        for port in ["0", "65536", "18446744073709551615"] {
+            let message = meeting(port, &[]).expect_err("no port").to_string();
+            assert!(
+                message.contains(&format!("MASTER_PORT is {port}")),
+                "{message}"
+            );
+            let other = [("WARPSMITH_NCCL_PORT", port)];
+            let message = meeting("29500", &other).expect_err("no port").to_string();
+            assert!(
+                message.contains(&format!("WARPSMITH_NCCL_PORT is {port}")),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_missing_is_named() {
         let message = |variables: &[(&'static str, &str)]| {
             read(variables).expect_err("incomplete").to_string()

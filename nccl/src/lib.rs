@@ -42,6 +42,7 @@
 //! and ends the communicator when the time is over or NCCL reports an error: the work on the device ends, and so does that of the other
 //! ranks. Coming together has a limit, too ([`Options::timeout`]).
 
+mod alone;
 mod at_exit;
 mod bandwidth;
 mod call;
@@ -52,6 +53,7 @@ mod environment;
 mod error;
 mod group;
 mod id;
+mod inner;
 mod join;
 mod launcher;
 mod library;

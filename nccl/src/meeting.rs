@@ -27,11 +27,16 @@ pub(crate) fn meeting(
     is_slurm: bool,
     size: usize,
 ) -> Result<Meeting> {
-    let other_port = number("WARPSMITH_NCCL_PORT")?;
-    if let (Some(address), Some(port)) = (get("MASTER_ADDR"), number("MASTER_PORT")?) {
-        let agent = get("TORCHELASTIC_USE_AGENT_STORE")
+    let port = |name| number(name)?.map(|value| port(name, value)).transpose();
+    let other_port = port("WARPSMITH_NCCL_PORT")?;
+    if let (Some(address), Some(master)) = (get("MASTER_ADDR"), port("MASTER_PORT")?) {
+        let has_store = get("TORCHELASTIC_USE_AGENT_STORE")
             .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-        let port = other_port.unwrap_or(port.saturating_add(usize::from(agent)));
+        let port = match other_port {
+            Some(port) => port,
+            None if has_store => behind_store(master)?,
+            None => master,
+        };
         return Ok(Meeting::Address(format!("{address}:{port}")));
     }
     if is_slurm && let Some(meeting) = of_slurm(get, number, other_port)? {
@@ -51,6 +56,35 @@ pub(crate) fn meeting(
     }
 }
 
+/// The port that a variable says.
+///
+/// # Errors
+///
+/// TCP has no such port.
+fn port(name: &str, value: usize) -> Result<u16> {
+    match u16::try_from(value) {
+        Ok(port) if port != 0 => Ok(port),
+        _ => Err(Error::Launcher(format!(
+            "{name} is {value}: ports are numbers from 1 to {}",
+            u16::MAX
+        ))),
+    }
+}
+
+/// The port behind the one at which torchrun's store listens.
+///
+/// # Errors
+///
+/// There is none.
+fn behind_store(master: u16) -> Result<u16> {
+    master.checked_add(1).ok_or_else(|| {
+        Error::Launcher(format!(
+            "MASTER_PORT is {master}, where torchrun's store listens, and there is no port behind it: choose a smaller one \
+             (torchrun's `--master-port`), or name a free one by WARPSMITH_NCCL_PORT"
+        ))
+    })
+}
+
 /// On this machine, of a name that no other job has.
 fn file(name: &str) -> PathBuf {
     let name: String = name
@@ -61,11 +95,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 /// What SLURM says of a step of a job.
-fn of_slurm(
-    get: Get<'_>,
-    number: Number<'_>,
-    other_port: Option<usize>,
-) -> Result<Option<Meeting>> {
+fn of_slurm(get: Get<'_>, number: Number<'_>, other_port: Option<u16>) -> Result<Option<Meeting>> {
     let (Some(job), Some(step)) = (number("SLURM_JOB_ID")?, number("SLURM_STEP_ID")?) else {
         return Ok(None);
     };
@@ -77,9 +107,12 @@ fn of_slurm(
     }
     /// Ports for programs, below those that systems hand out themselves.
     const PORTS: std::ops::Range<usize> = 20000..32000;
-    let port = PORTS.start + job.wrapping_add(step) % PORTS.len();
     let host = get("SLURM_STEP_NODELIST").and_then(|list| first_host(&list));
-    Ok(host.map(|host| Meeting::Address(format!("{host}:{}", other_port.unwrap_or(port)))))
+    let port = match other_port {
+        Some(port) => port.into(),
+        None => PORTS.start + job.wrapping_add(step) % PORTS.len(),
+    };
+    Ok(host.map(|host| Meeting::Address(format!("{host}:{port}"))))
 }
 
 /// The first of a list of hosts as SLURM writes it: `gpu[007-009,12],login` begins with `gpu007`.

@@ -1,12 +1,13 @@
 //! The collectives as methods of communicators and groups.
 
-use warpsmith_host::{DeviceRead, DeviceWrite, Stream};
+use warpsmith_host::{DeviceRead, DeviceWrite, ForeignUse, Stream};
 
+use crate::alone::alone;
 use crate::collective;
 use crate::communicator::Communicator;
 use crate::element::Element;
 use crate::error::Result;
-use crate::group::{Group, Queued, new_work};
+use crate::group::{Group, Queued, group};
 use crate::reduction::{Operation, Reduce, Reduction};
 
 /// Neither a root nor another side: of calls that have none.
@@ -49,6 +50,7 @@ macro_rules! method {
                 let send = work.reads(stream, send)?;
                 let receive = work.writes(stream, receive)?;
             } (send, receive)
+            <S> [ForeignUse::reads(send), ForeignUse::writes(receive)]
             $fence $before $call $after
         }
     };
@@ -62,6 +64,7 @@ macro_rules! method {
             $collective($reduction, $rank) |work, stream| {
                 let buffer = work.writes(stream, buffer)?;
             } (buffer, buffer)
+            <D> [ForeignUse::writes(buffer)]
             $fence $before $call $after
         }
     };
@@ -75,6 +78,7 @@ macro_rules! method {
             $collective($reduction, $rank) |work, stream| {
                 let send = work.reads(stream, send)?;
             } (send, send)
+            <S> [ForeignUse::reads(send)]
             $fence $before $call $after
         }
     };
@@ -83,6 +87,7 @@ macro_rules! method {
         [$($buffer:ident: {$($access:tt)*}),*] [$($argument:ident: $kind:ty),*]
         $collective:ident($reduction:expr, $rank:expr)
         |$work:ident, $stream:ident| { $($named:tt)* } ($from:ident, $to:ident)
+        <$items:ident> [$($use:expr),*]
         $fence:literal $before:literal $call:literal $after:literal
     ) => {
         impl<'a> Group<'a> {
@@ -137,13 +142,11 @@ macro_rules! method {
                 $($type: $($bound)* + ?Sized),*
             {
                 let collective = &collective::$collective;
-                Queued::check(collective, self, stream, $rank)?;
-                let mut work = new_work();
-                let ($work, $stream) = (&mut work, stream);
-                $($named)*
-                let operation = Operation::of(&$from, $reduction, $work, stream)?;
-                let buffers = (&$from, &$to);
-                Queued::new(collective, self, stream, buffers, operation, $rank)?.enqueue_alone($work)
+                let built_in = Operation::built_in_of::<$items::Item>(&$reduction);
+                let Some(reduction) = built_in.filter(|_| !collective.is_several) else {
+                    return group(|group| group.$name(self, stream, $($buffer,)* $($argument),*));
+                };
+                alone(collective, self, stream, [$($use),*], reduction, $rank)
             }
         }
     };

@@ -28,7 +28,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    #[inline]
+    #[inline(always)]
     fn raw(self) -> ncclRedOp_t {
         match self {
             Reduction::Sum => ncclRedOp_t::ncclSum,
@@ -93,6 +93,13 @@ pub struct PremultipliedSumOnDevice<'a, M: ?Sized>(
     note = "a `Reduction` reduces elements of any type, a `PremultipliedSum` those of its factor's type"
 )]
 pub trait Reduce<'a, T: Element>: sealed::Sealed {
+    /// What NCCL calls it, if NCCL has it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn built_in(&self) -> Option<ncclRedOp_t> {
+        None
+    }
+
     /// What NCCL is told, once all memory that it reads is named to `work`.
     #[doc(hidden)]
     fn operation(self, work: &mut ForeignWork<'a>, stream: &'a Stream) -> Result<Operation>;
@@ -119,6 +126,11 @@ pub enum Operation {
 }
 
 impl<'a, T: Element> Reduce<'a, T> for Reduction {
+    #[inline(always)]
+    fn built_in(&self) -> Option<ncclRedOp_t> {
+        Some(self.raw())
+    }
+
     #[inline(always)]
     fn operation(self, _work: &mut ForeignWork<'a>, _stream: &'a Stream) -> Result<Operation> {
         Ok(Operation::BuiltIn(self.raw()))
@@ -164,6 +176,14 @@ impl Operation {
         stream: &'a Stream,
     ) -> Result<Operation> {
         reduction.operation(work, stream)
+    }
+
+    /// That of `reduction`, for elements of this type, if NCCL has it.
+    #[inline(always)]
+    pub(crate) fn built_in_of<'a, T: Element>(
+        reduction: &impl Reduce<'a, T>,
+    ) -> Option<ncclRedOp_t> {
+        reduction.built_in()
     }
 
     /// What NCCL calls it, if NCCL has it.

@@ -3,9 +3,10 @@
 use warpsmith_host::{DeviceBuffer, DevicePointer, Stream};
 
 use crate::call::check;
-use crate::communicator::{Communicator, Taken};
+use crate::communicator::Communicator;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::inner::Taken;
 use crate::registrations::{Keeper, Memory, Registered, Relaxed};
 
 const CALL: &str = "Communicator::registered";

@@ -348,3 +348,30 @@ fn a_rank_that_does_not_come_leaves_nothing_behind() {
     }
     settle(|| worlds() == 0);
 }
+
+/// One of two splits fails, which are made together: what the other one has made is given back.
+#[test]
+fn a_split_that_fails_leaves_nothing_behind() {
+    if !with_devices("2") {
+        return;
+    }
+    let gpus = gpus();
+    let options = Options {
+        timeout: Duration::from_millis(50),
+        ..Options::default()
+    };
+    let alone = Communicator::all(&gpus[..1]).expect("a communicator");
+    let both = Communicator::all_with(&gpus, options).expect("communicators");
+    for parts in [[&alone[0], &both[0]], [&both[0], &alone[0]]] {
+        let parts = parts.map(|part| (part, Some(0), 0));
+        let error = Communicator::split_all(&parts).expect_err("rank 1 does not come");
+        assert!(
+            matches!(error, Error::Timeout { .. } | Error::Aborted { .. }),
+            "{error}"
+        );
+    }
+    // The one that did not fail is as it was.
+    let again = alone[0].split(Some(0), 0).expect("split");
+    drop((again, alone, both));
+    settle(|| worlds() == 0);
+}

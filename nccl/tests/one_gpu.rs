@@ -1,9 +1,10 @@
 //! A world of one rank, which every machine has: on the simulator, and with NCCL itself on a GPU, where it is found.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpsmith_host::prelude::*;
 use warpsmith_nccl::{Communicator, Error, Options, Reduction, UniqueId, group, try_group};
+use warpsmith_testkit::{Side, own_process};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -228,4 +229,130 @@ fn a_group_has_any_error_and_a_value() {
         thread.join().expect("no panic").expect("enqueued");
     });
     assert_eq!(stream.download(&data).expect("download"), [2; 4]);
+}
+
+/// A child that is forked while communicators are given back in the background, and while one is in use, ends at once; it cannot use or give back what is
+/// its parent's, which works on.
+#[test]
+fn a_forked_child_leaves_its_parents_communicators_alone() {
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(child: i32, status: *mut i32, options: i32) -> i32;
+        fn kill(child: i32, signal: i32) -> i32;
+        fn exit(code: i32) -> !;
+    }
+    const NO_HANG: i32 = 1;
+    const KILL: i32 = 9;
+    let Side::Child = own_process(&[("WARPSMITH_REPORT", "0")]) else {
+        return;
+    };
+    let Some(communicator) = alone() else { return };
+    if !communicator.gpu().is_simulator() {
+        // What a driver does at the end of a child is undefined.
+        return;
+    }
+    let (dropped, closed, aborted) = (alone(), alone(), alone());
+    let stream = communicator.gpu().stream().expect("a stream");
+    let mut data = stream.upload(&[1_u32; 100]).expect("upload");
+    communicator
+        .all_reduce_in_place(&stream, &mut data, Reduction::Sum)
+        .expect("enqueued");
+    // From here on the end of the process waits for what is given back in the background.
+    drop(alone());
+    // SAFETY: the child calls nothing but destructors and functions of this crate that refuse it, and ends.
+    let child = unsafe { fork() };
+    if child == 0 {
+        drop(dropped);
+        let refused = |result: warpsmith_nccl::Result<()>| {
+            result.is_err_and(|error| error.to_string().contains("has forked this one"))
+        };
+        let are_refused = refused(communicator.wait(&stream, LIMIT))
+            && refused(communicator.abort())
+            && closed.is_some_and(|closed| refused(closed.close()))
+            && aborted.is_some_and(|aborted| refused(aborted.abort()));
+        // SAFETY: the functions that are called at the end of the process may be called here, by the only thread.
+        unsafe { exit(if are_refused { 17 } else { 1 }) };
+    }
+    assert!(child > 0, "no process");
+    let (mut status, end) = (0, Instant::now() + LIMIT);
+    // SAFETY: the child is this process's, and was not waited for; the system writes to `status`.
+    while unsafe { waitpid(child, &mut status, NO_HANG) } == 0 {
+        if Instant::now() > end {
+            // SAFETY: the child is this process's, and was not waited for.
+            unsafe { kill(child, KILL) };
+            panic!("the child does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // It has ended by itself, and said so.
+    assert_eq!(status, 17 << 8);
+    communicator.wait(&stream, LIMIT).expect("done");
+    assert_eq!(stream.download(&data).expect("download"), [1; 100]);
+    for mut left in [Some(communicator), dropped, closed, aborted]
+        .into_iter()
+        .flatten()
+    {
+        left.all_reduce_in_place(&stream, &mut data, Reduction::Max)
+            .expect("enqueued");
+        left = left.split(Some(0), 0).expect("split").expect("a color");
+        left.close().expect("closed");
+    }
+    assert_eq!(stream.download(&data).expect("download"), [1; 100]);
+}
+
+/// What a callback of the driver runs in would be waited for.
+#[test]
+fn a_callback_can_drop_a_communicator_and_not_wait_for_it() {
+    let Some(communicator) = alone() else { return };
+    let (closed, dropped) = (alone(), alone());
+    let stream = communicator.gpu().stream().expect("a stream");
+    let (tell, told) = std::sync::mpsc::channel();
+    stream
+        .host_fn(move || {
+            drop(dropped);
+            let closed = closed.map(Communicator::close);
+            tell.send((communicator.abort(), closed, communicator))
+                .expect("the test waits");
+        })
+        .expect("enqueued");
+    let (aborted, closed, communicator) = told.recv_timeout(LIMIT).expect("it was called");
+    for refused in [aborted, closed.expect("it was made")] {
+        let error = refused.expect_err("in a callback").to_string();
+        assert!(error.contains("must not call the driver"), "{error}");
+    }
+    stream.synchronize().expect("done");
+    communicator.close().expect("closed");
+}
+
+#[test]
+fn a_graph_that_is_never_launched_holds_its_communicator_until_it_is_dropped() {
+    // No other test works on the device.
+    let Side::Child = own_process(&[("WARPSMITH_REPORT", "0")]) else {
+        return;
+    };
+    let Some(communicator) = alone() else { return };
+    let mut stream = communicator.gpu().stream().expect("a stream");
+    let mut data = stream.upload(&[5_u32; 100]).expect("upload");
+    let mut capture = |data: &mut DeviceBuffer<u32>| {
+        stream
+            .capture(|capture| {
+                communicator
+                    .all_reduce_in_place(capture, data, Reduction::Sum)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                Ok(())
+            })
+            .expect("a graph")
+    };
+    // One is only described, one made ready, and neither runs.
+    let (described, graph) = (capture(&mut data), capture(&mut data));
+    let ready = graph.instantiate().expect("instantiated");
+    drop((described, graph, ready));
+    communicator
+        .all_reduce_in_place(&stream, &mut data, Reduction::Sum)
+        .expect("enqueued");
+    communicator.wait(&stream, LIMIT).expect("done");
+    assert_eq!(stream.download(&data).expect("download"), [5; 100]);
+    // An executable graph is given back when the device is idle.
+    communicator.gpu().synchronize().expect("idle");
+    communicator.close().expect("no graph holds it");
 }

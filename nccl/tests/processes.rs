@@ -196,6 +196,74 @@ fn a_rank_that_dies_while_all_come_together_is_an_error_for_the_others() {
     assert!(survived);
 }
 
+/// The error of rank 1 of 2, which looks for rank 0 at `address` for a moment.
+fn not_found_at(address: &str) -> String {
+    let gpu = Gpu::open(DeviceChoice::Simulator).expect("a device");
+    let begin = Instant::now();
+    let error = UniqueId::by_tcp(&gpu, address, 1, 2, Duration::from_millis(100));
+    let error = error.expect_err("nobody answers");
+    assert!(begin.elapsed() < TIMEOUT, "{error}");
+    assert!(matches!(error, Error::Meeting { .. }), "{error}");
+    let message = error.to_string();
+    assert!(message.contains(address), "{message}");
+    message
+}
+
+#[test]
+fn a_rank_that_rank_0_does_not_answer_gives_up_in_time() {
+    // Nobody listens.
+    let message = not_found_at(&format!("127.0.0.1:{}", free_port()));
+    assert!(message.contains("waited 100ms"), "{message}");
+    // Somebody does, who never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let message = not_found_at(&address.to_string());
+    assert!(message.contains("waited 100ms"), "{message}");
+    // No port, and no wait.
+    let message = not_found_at("127.0.0.1:65536");
+    assert!(message.contains("port"), "{message}");
+    assert!(!message.contains("waited"), "{message}");
+}
+
+/// Connecting itself ends in time, where the system of rank 0 does not answer.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rank_whose_connection_is_not_answered_gives_up_in_time() {
+    use std::net::TcpStream;
+    use std::os::fd::AsRawFd;
+    unsafe extern "C" {
+        fn listen(socket: i32, waiting: i32) -> i32;
+    }
+    // So few connections may wait to be accepted, which none is: those behind them get no answer.
+    let full = TcpListener::bind("127.0.0.1:0").expect("a port");
+    // SAFETY: the function is the C library's, with this signature; the socket is open.
+    assert_eq!(unsafe { listen(full.as_raw_fd(), 0) }, 0);
+    let address = full.local_addr().expect("an address");
+    let mut waiting = Vec::new();
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    while let Ok(stream) = connect() {
+        waiting.push(stream);
+        assert!(waiting.len() < 100, "all are answered");
+    }
+    let message = not_found_at(&address.to_string());
+    assert!(message.contains("waited 100ms"), "{message}");
+}
+
+#[test]
+fn rank_0_names_the_ranks_that_have_not_come() {
+    let gpu = Gpu::open(DeviceChoice::Simulator).expect("a device");
+    let address = format!("127.0.0.1:{}", free_port());
+    let limit = Duration::from_secs(2);
+    let error = std::thread::scope(|scope| {
+        let second = scope.spawn(|| UniqueId::by_tcp(&gpu, &address, 2, 4, TIMEOUT));
+        let first = UniqueId::by_tcp(&gpu, &address, 0, 4, limit);
+        second.join().expect("no panic").expect("rank 2 has come");
+        first.expect_err("two ranks have not")
+    });
+    let message = error.to_string();
+    assert!(message.contains("ranks [1, 3] have not come"), "{message}");
+}
+
 #[test]
 fn torchruns_variables_are_enough() {
     if test_rank().is_some() {

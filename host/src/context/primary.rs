@@ -192,10 +192,14 @@ impl Context {
     /// is not left to them, which would take that of device 0.
     #[inline]
     pub(crate) fn bind_once(&self) -> Result<()> {
-        callback::refuse_inside()?;
-        if BOUND.get() == self.raw() {
-            return Ok(());
+        match BOUND.get() == self.raw() && !callback::is_running() {
+            true => Ok(()),
+            false => self.bind_first(),
         }
+    }
+
+    #[cold]
+    fn bind_first(&self) -> Result<()> {
         self.bind()?;
         BOUND.set(self.raw());
         Ok(())

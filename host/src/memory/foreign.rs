@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
-use super::foreign_outcome::Revocable;
+use super::foreign_outcome::{ForeignOutcome, Noted, Revocable};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
@@ -82,6 +82,14 @@ pub struct ForeignMemory<T> {
 }
 
 impl<T> ForeignMemory<T> {
+    #[inline(always)]
+    pub(super) fn of(view: &RawView<'_>) -> ForeignMemory<T> {
+        ForeignMemory {
+            pointer: DevicePointer::from_address(view.address),
+            len: view.len,
+        }
+    }
+
     /// The address on the device; 0 where there is no memory.
     #[inline]
     pub fn pointer(&self) -> DevicePointer<T> {
@@ -174,18 +182,27 @@ impl<'a> ForeignWork<'a> {
         view: RawView<'a>,
         kind: AccessKind,
     ) -> Result<ForeignMemory<T>> {
-        if let Some(used) = view.use_for(kind) {
+        let used = view.used_for(kind);
+        self.add_use(stream, used)?;
+        Ok(ForeignMemory::of(&view))
+    }
+
+    /// Adds a use of memory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reads`](Self::reads).
+    #[inline(always)]
+    pub(super) fn add_use(&mut self, stream: &'a Stream, used: ViewUse<'a>) -> Result<()> {
+        if let Some(used) = used.of_memory() {
             used.check_stream(self.call, stream)?;
             if used.allocation.is_for_copies_only() {
                 return Err(self.for_copies_only());
             }
         }
         self.uses(stream);
-        self.parts.push((stream, view.used_for(kind)));
-        Ok(ForeignMemory {
-            pointer: DevicePointer::from_address(view.address),
-            len: view.len,
-        })
+        self.parts.push((stream, used));
+        Ok(())
     }
 
     #[cold]
@@ -271,8 +288,6 @@ impl<'a> ForeignWork<'a> {
     /// stream, and the error of who reads what was being written calls the work by its name. Of work that becomes part of a graph nothing is noted: each
     /// launch of that would be work of its own.
     ///
-    /// [`ForeignOutcome`]: crate::ForeignOutcome
-    ///
     /// # Errors
     ///
     /// As for [`enqueue`](Self::enqueue).
@@ -293,35 +308,45 @@ impl<'a> ForeignWork<'a> {
             true => stream.gpu.bind_once()?,
             false => stream.gpu.bind()?,
         }
-        let timeline = stream.handle.timeline();
-        // Work that may be given up has a number of its own.
-        let own = (!revocable.is_empty()).then(|| timeline.next());
-        let mark = match &own {
-            Some(launch) => WriteMark::revocable(launch.number),
-            None => WriteMark::of(timeline.after_last()),
-        };
-        let mut writes = false;
+        let is_written = |(_, used): &(&Stream, ViewUse<'_>)| used.kind == AccessKind::Write;
+        let mut noted = None;
+        if self.parts.iter().any(is_written) {
+            let note = self.note(stream, revocable);
+            self.mark_written(note.mark);
+            noted = Some(note);
+        }
+        let done = enqueue();
+        if let (Some(Noted { launch: None, .. }), [only]) = (&noted, revocable)
+            && let Some(mark) = only.outcome.renew(stream, only.name)
+        {
+            self.mark_written(mark);
+        }
+        done
+    }
+
+    /// Notes work in the stream that owns all its memory.
+    #[inline(always)]
+    fn note<'s>(&self, stream: &'s Stream, revocable: &mut [Revocable<'_>]) -> Noted<'s> {
+        match revocable {
+            [] => Noted {
+                mark: WriteMark::of(stream.handle.timeline().after_last()),
+                launch: None,
+            },
+            [only] if only.stream.handle == stream.handle => only.outcome.note(stream, only.name),
+            several => ForeignOutcome::note_in(several, stream),
+        }
+    }
+
+    /// Notes which work writes what is written, in the stream that owns it.
+    #[inline(always)]
+    fn mark_written(&self, mark: WriteMark) {
         for (_, used) in &self.parts {
-            if used.kind == AccessKind::Write {
-                writes = true;
-                if let Some(allocation) = used.view.allocation {
-                    allocation.note_write(mark);
-                }
-            }
-        }
-        if writes {
-            for Revocable {
-                outcome,
-                stream: of,
-                name,
-            } in revocable
+            if used.kind == AccessKind::Write
+                && let Some(allocation) = used.view.allocation
             {
-                if of.handle == stream.handle {
-                    outcome.note(stream, mark, name);
-                }
+                allocation.note_write(mark);
             }
         }
-        enqueue()
     }
 
     /// The only stream, if it owns all the memory, is not captured, and neither its device nor anybody else has a reason to look at what is
@@ -392,7 +417,7 @@ impl<'a> ForeignWork<'a> {
                 for of_stream in &mut *revocable {
                     if of_stream.stream.handle == stream.handle {
                         let mark = WriteMark::of(launch.number);
-                        of_stream.outcome.note(stream, mark, of_stream.name);
+                        of_stream.outcome.note_as(stream, mark, of_stream.name);
                         is_noted = true;
                     }
                 }

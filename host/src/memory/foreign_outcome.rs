@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use crate::panics::timeline::Timeline;
+use crate::panics::timeline::{NewLaunch, SharedNumber, Timeline};
 use crate::panics::unfinished::UnfinishedWork;
 use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
@@ -48,7 +48,8 @@ use crate::stream::Stream;
 /// ```
 #[derive(Default)]
 pub struct ForeignOutcome {
-    /// The stream of the last work is the last.
+    /// The last work. What comes next may be one piece with it.
+    last: Option<Last>,
     streams: Vec<OfStream>,
     /// With so many pieces, those that are done are looked for.
     most: usize,
@@ -66,6 +67,21 @@ pub struct Revocable<'o> {
     pub name: &'static str,
 }
 
+/// The last work that was noted.
+struct Last {
+    timeline: Arc<Timeline>,
+    number: SharedNumber,
+    work: &'static str,
+}
+
+/// What work is noted by that is about to be enqueued.
+pub(super) struct Noted<'t> {
+    /// Of what it writes.
+    pub(super) mark: WriteMark,
+    /// `None` where it shares the number of the work before it.
+    pub(super) launch: Option<NewLaunch<'t>>,
+}
+
 /// The work in one stream that no wait had covered when it was last looked at.
 struct OfStream {
     unfinished: Arc<UnfinishedWork>,
@@ -75,18 +91,23 @@ struct OfStream {
     held_from: Option<u64>,
 }
 
-/// Pieces of work that were enqueued one after the other under one name: consecutive numbers, which are theirs alone.
+/// Work that was enqueued under one name with consecutive numbers, which no other work notes.
 struct Piece {
     first: WriteMark,
     last: WriteMark,
     work: &'static str,
 }
 
+/// Whether two names are the same. One name may stand at several addresses.
+#[inline]
+fn is_same(one: &'static str, other: &'static str) -> bool {
+    std::ptr::eq(one, other) || one == other
+}
+
 impl Piece {
-    /// Adds the next piece, if it is that.
-    #[inline]
+    /// Adds the next work, if it is that.
     fn extend(&mut self, mark: WriteMark, work: &'static str) -> bool {
-        let is_next = self.last.next() == mark && std::ptr::eq(self.work, work);
+        let is_next = self.last.next() == mark && is_same(self.work, work);
         if is_next {
             self.last = mark;
         }
@@ -104,7 +125,6 @@ impl OfStream {
         }
     }
 
-    #[inline]
     fn is_of(&self, stream: &Stream) -> bool {
         Arc::ptr_eq(&self.timeline, stream.handle.timeline())
     }
@@ -139,6 +159,7 @@ impl ForeignOutcome {
     /// The work that no wait has covered does not do what it was to do. Called before the library ends it, so that no wait for it comes between.
     pub fn give_up(&mut self, reason: impl Display) {
         let reason: Arc<str> = reason.to_string().into();
+        self.last = None;
         for of_stream in std::mem::take(&mut self.streams) {
             of_stream.give_up(&reason);
         }
@@ -164,19 +185,86 @@ impl ForeignOutcome {
         }
     }
 
-    /// Notes work in a stream, whose writes have this mark.
+    /// Notes work in a stream, under the number of the work before it where no wait can be made for that without this, or else under a new one.
     #[inline]
-    pub(super) fn note(&mut self, stream: &Stream, mark: WriteMark, work: &'static str) {
-        let last = self.streams.last_mut().filter(|last| last.is_of(stream));
-        let piece = last.and_then(|last| last.pieces.last_mut());
-        let is_extended = piece.is_some_and(|piece| piece.extend(mark, work));
-        if !is_extended {
-            self.note_piece(stream, mark, work);
+    pub(super) fn note<'t>(&mut self, stream: &'t Stream, work: &'static str) -> Noted<'t> {
+        match self.shared(stream, work) {
+            Some(mark) => Noted { mark, launch: None },
+            None => self.note_anew(stream, work),
         }
     }
 
+    /// The mark of the last work, where this is one with it.
+    #[inline]
+    fn shared(&self, stream: &Stream, work: &'static str) -> Option<WriteMark> {
+        let timeline = stream.handle.timeline();
+        let last = self.last.as_ref()?;
+        let is_shared = Arc::ptr_eq(&last.timeline, timeline)
+            && timeline.is_current(&last.number)
+            && is_same(last.work, work);
+        is_shared.then(|| WriteMark::revocable(last.number.number))
+    }
+
+    /// Notes work in a stream under a number of its own.
     #[cold]
-    fn note_piece(&mut self, stream: &Stream, mark: WriteMark, work: &'static str) {
+    pub(super) fn note_anew<'t>(&mut self, stream: &'t Stream, work: &'static str) -> Noted<'t> {
+        let timeline = stream.handle.timeline();
+        let (launch, number) = timeline.next_shared();
+        let mark = WriteMark::revocable(launch.number);
+        self.note_as(stream, mark, work);
+        self.last = Some(Last {
+            timeline: timeline.clone(),
+            number,
+            work,
+        });
+        Noted {
+            mark,
+            launch: Some(launch),
+        }
+    }
+
+    /// Looks again at work that was noted under the number of the work before it, and has been enqueued since. A wait for that number which began
+    /// meanwhile need not be one for this work: it is noted anew then, and what it writes gets the mark.
+    ///
+    /// The driver orders calls for one stream. So where the wait comes first there, its position was counted before, which this thread sees.
+    #[inline]
+    pub(super) fn renew(&mut self, stream: &Stream, work: &'static str) -> Option<WriteMark> {
+        let is_current = |last: &Last| stream.handle.timeline().is_current(&last.number);
+        match self.last.as_ref().is_some_and(is_current) {
+            true => None,
+            false => Some(self.note_anew(stream, work).mark),
+        }
+    }
+
+    /// Notes one piece of work in a stream with all that may give it up and are of this stream.
+    #[cold]
+    pub(super) fn note_in<'t>(several: &mut [Revocable<'_>], stream: &'t Stream) -> Noted<'t> {
+        let launch = stream.handle.timeline().next();
+        let mark = WriteMark::revocable(launch.number);
+        for Revocable {
+            outcome,
+            stream: of,
+            name,
+        } in several
+        {
+            if of.handle == stream.handle {
+                outcome.note_as(stream, mark, name);
+            }
+        }
+        Noted {
+            mark,
+            launch: Some(launch),
+        }
+    }
+
+    /// Notes work in a stream, whose writes have this mark.
+    #[inline(never)]
+    pub(super) fn note_as(&mut self, stream: &Stream, mark: WriteMark, work: &'static str) {
+        let last = self.streams.last_mut().filter(|last| last.is_of(stream));
+        let piece = last.and_then(|last| last.pieces.last_mut());
+        if piece.is_some_and(|piece| piece.extend(mark, work)) {
+            return;
+        }
         let pieces: usize = self.streams.iter().map(|known| known.pieces.len()).sum();
         if pieces >= self.most {
             self.most = 16.max(2 * self.prune());
@@ -191,6 +279,7 @@ impl ForeignOutcome {
             last: mark,
             work,
         });
+        // The stream of the last work is the last.
         self.streams.push(of_stream);
     }
 

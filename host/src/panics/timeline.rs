@@ -17,11 +17,13 @@ pub(crate) struct Timeline {
     past: AtomicU64,
     /// All up to this number are done, and the panics in them were told.
     done: AtomicU64,
-    /// How many positions were taken, each of which may separate launches of a graph for a wait. Before the first such launch there is nothing to
-    /// separate, and [`after_last`](Self::after_last) does not count.
+    /// How many positions were taken, each of which may separate launches of a graph, or work that shares a number, for a wait. Before there is
+    /// such work there is nothing to separate, and [`after_last`](Self::after_last) and [`end`](Self::end) do not count.
     positions: AtomicU64,
     /// Whether a graph was launched, or is about to be.
     has_graphs: AtomicBool,
+    /// Whether work shares a number, or is about to.
+    has_shared: AtomicBool,
     /// The stream is gone: only waits for the device, and for what followed it, still cover it.
     is_gone: AtomicBool,
     followed: Mutex<Vec<Followed>>,
@@ -39,6 +41,15 @@ impl Drop for NewLaunch<'_> {
     fn drop(&mut self) {
         self.timeline.enqueued.fetch_add(1, Ordering::Release);
     }
+}
+
+/// The number of a launch, which later work in the stream may share until something comes between that a wait may be made for, or a launch with
+/// another number.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedNumber {
+    pub(crate) number: u64,
+    /// The stream's count of positions since `number` was given.
+    positions: u64,
 }
 
 /// That launches come after those of another stream.
@@ -69,6 +80,27 @@ impl Timeline {
         }
     }
 
+    /// Numbers a new launch whose number later work may share.
+    pub(crate) fn next_shared(&self) -> (NewLaunch<'_>, SharedNumber) {
+        if !self.has_shared.load(Ordering::SeqCst) {
+            self.has_shared.store(true, Ordering::SeqCst);
+        }
+        // In this order: who has not counted a position by then takes one before this number, as in `after_last`; who counts it between the two
+        // finds that this launch may still have to be enqueued.
+        let launch = self.next();
+        let shared = SharedNumber {
+            number: launch.number,
+            positions: self.positions(),
+        };
+        (launch, shared)
+    }
+
+    /// Whether a wait for this number waits for the last work that has shared it: neither was a position taken since it was given, nor another number.
+    #[inline]
+    pub(crate) fn is_current(&self, shared: &SharedNumber) -> bool {
+        self.last() == shared.number && self.positions() == shared.positions
+    }
+
     /// A number up to which all launches are enqueued: the last one, or 0 where some may still have to be.
     fn all_enqueued(&self) -> u64 {
         // In this order: so many were enqueued before the numbers were looked at, and if there are no more numbers, these are all.
@@ -90,11 +122,11 @@ impl Timeline {
         if !self.has_graphs.load(Ordering::SeqCst) {
             return last;
         }
-        self.after_last_beside_graphs()
+        self.after_last_counted()
     }
 
     #[cold]
-    fn after_last_beside_graphs(&self) -> u64 {
+    fn after_last_counted(&self) -> u64 {
         // In this order: see `positions`.
         self.positions.fetch_add(1, Ordering::SeqCst);
         self.last()
@@ -110,7 +142,12 @@ impl Timeline {
 
     /// The end of the stream as it is now, as a position of which a wait may be made.
     pub(crate) fn end(self: &Arc<Self>) -> Reach {
-        let launch = self.after_last();
+        // In this order: what shares a number that is not known of yet gets it later, beyond this one.
+        let last = self.after_last();
+        let launch = match self.has_shared.load(Ordering::SeqCst) {
+            true => self.after_last_counted(),
+            false => last,
+        };
         self.reach(launch)
     }
 
@@ -157,6 +194,7 @@ impl Timeline {
 
     /// How many positions were taken. A launch that got its number first and then sees the same count as an earlier launch is in the reach of
     /// every position that the earlier one is in: taking one counts first and then looks at the numbers.
+    #[inline]
     pub(super) fn positions(&self) -> u64 {
         self.positions.load(Ordering::SeqCst)
     }
@@ -328,6 +366,39 @@ mod tests {
         stream.expect_graphs();
         stream.end();
         assert_eq!(stream.positions(), 2);
+    }
+
+    #[test]
+    fn work_shares_a_number_until_something_comes_between() {
+        let stream = Arc::new(Timeline::default());
+        stream.end();
+        assert_eq!(stream.positions(), 0);
+        let (launch, first) = stream.next_shared();
+        // Not enqueued yet.
+        let early = stream.end();
+        assert!(!stream.is_current(&first));
+        drop(launch);
+        early.set_past();
+        assert!(!stream.is_past(first.number));
+        let (launch, second) = stream.next_shared();
+        drop(launch);
+        assert!(stream.is_current(&second));
+        // Work that has no number of its own.
+        assert_eq!(stream.after_last(), second.number);
+        assert!(stream.is_current(&second));
+        let late = stream.end();
+        assert!(!stream.is_current(&second));
+        late.set_past();
+        assert!(stream.is_past(second.number));
+        let (launch, third) = stream.next_shared();
+        drop(launch);
+        assert!(stream.is_current(&third) && !stream.is_past(third.number));
+        stream.up_to(third.number - 1);
+        assert!(!stream.is_current(&third));
+        let (launch, fourth) = stream.next_shared();
+        drop(launch);
+        stream.next();
+        assert!(!stream.is_current(&fourth));
     }
 
     #[test]

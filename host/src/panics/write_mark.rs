@@ -14,7 +14,7 @@ impl WriteMark {
         WriteMark(launch)
     }
 
-    /// Of work that has this number, which no other work like it has.
+    /// Of work that may be given up, together with all such work that has this number.
     #[inline]
     pub(crate) fn revocable(launch: u64) -> WriteMark {
         WriteMark(launch | WriteMark::REVOCABLE)

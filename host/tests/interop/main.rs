@@ -4,4 +4,5 @@ mod callers_context;
 #[path = "../common/mod.rs"]
 mod common;
 mod dlpack;
+mod given_up;
 mod raw_handles;
