@@ -2,7 +2,7 @@
 
 use super::objects::*;
 use super::{BYTES, Case};
-use crate::common::graphs::{graph, host_node, instantiate, kernel_node};
+use crate::common::graphs::{graph, host_node, instantiate};
 use crate::common::*;
 
 macro_rules! case {
