@@ -295,7 +295,7 @@ fn what_cannot_work_is_refused_by_name() {
     assert!(error.contains("no rank 2 of 2"), "{error}");
     let error = message(communicator.all_reduce(stream, &four, &mut far, Reduction::Sum));
     assert!(
-        error.contains("the memory is of simulator:1, the stream of simulator"),
+        error.contains("the memory is of `simulator:1`, the stream of `simulator`"),
         "{error}"
     );
     let error = message(communicator.all_reduce_in_place(elsewhere, &mut far, Reduction::Sum));

@@ -135,7 +135,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// The extents differ; this is the body of a loop or a branch.
+    /// The extents differ, or both are the same level of a mipmapped array; this is the body of a loop or a branch.
     // covers: GRAPH-06
     pub fn copy_array<T: Texel, D: ArrayExtents>(
         &mut self,

@@ -1,15 +1,19 @@
 //! Many copies in one call, in no order among each other.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use warpsmith_driver::raw;
 
+use super::allocation::Allocation;
 use super::batch::by_newest;
 use super::box_copy::BoxCopy;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
-use super::view::{DeviceRead, DeviceWrite, RawView};
+use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::driver_call::call;
-use crate::error::Result;
-use crate::order::access::AccessKind;
+use crate::error::{Code, Error, Result};
+use crate::order::access::{Access, AccessKind};
 use crate::stream::Stream;
 
 const CALL: &str = "cuMemcpyBatchAsync";
@@ -165,7 +169,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Memory is of another device than the stream, or something went wrong on the device before.
+    /// Memory is of another device than the stream, two copies use one level of a mipmapped array that one of them writes, or something went
+    /// wrong on the device before.
     pub fn copy_batch(&self, batch: CopyBatch<'_>) -> Result<()> {
         let copies = batch.copies;
         if copies.is_empty() {
@@ -183,6 +188,7 @@ impl Stream {
                 ]
             })
             .collect();
+        check_apart(&uses)?;
         let bytes = copies.iter().map(|copy| copy.bytes).sum();
         let (mut rows, mut boxes) = (Vec::new(), Vec::new());
         for copy in copies {
@@ -253,4 +259,26 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// Refuses copies of arrays that are in no order: two handles may be of one level of a mipmapped array. Buffers are kept apart by their borrows.
+fn check_apart(uses: &[ViewUse<'_>]) -> Result<()> {
+    let mut of_arrays: HashMap<*const Allocation, Vec<Access>> = HashMap::new();
+    for used in uses.iter().filter_map(ViewUse::of_memory) {
+        if !used.allocation.is_array() {
+            continue;
+        }
+        let known = of_arrays.entry(Arc::as_ptr(used.allocation)).or_default();
+        let access = used.access();
+        if known.iter().any(|other| other.conflicts(&access)) {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "two copies of the batch use one level of an array, and one of them writes it: the copies of a batch are in no order",
+                "give them to two batches",
+            ));
+        }
+        known.push(access);
+    }
+    Ok(())
 }

@@ -117,7 +117,7 @@ impl<'a> CopyBatch<'a> {
     ///
     /// # Errors
     ///
-    /// The extents differ.
+    /// The extents differ, or both are the same level of a mipmapped array.
     pub fn copy_array<T: Texel, D: ArrayExtents>(
         &mut self,
         from: &'a Array<T, D>,

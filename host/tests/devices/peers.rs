@@ -103,7 +103,7 @@ fn what_is_of_another_device_is_refused() {
             .copy_from_peer(&here, &far, &mut near)
             .expect_err("refused");
         assert!(
-            error.to_string().contains("the memory is of simulator:1"),
+            error.to_string().contains("the memory is of `simulator:1`"),
             "{error}"
         );
         let mut short = here.zeroed::<u32>(3).expect("a buffer");

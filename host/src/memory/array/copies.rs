@@ -11,6 +11,8 @@
 //! Each happens after the stream's earlier work. In buffers and on the host the texels lie without gaps: x runs fastest, then y, then depth
 //! or layer.
 
+use std::sync::Arc;
+
 use super::Array;
 use super::extents::ArrayExtents;
 use super::region::Region;
@@ -176,7 +178,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The extents differ.
+    /// The extents differ, or both are the same level of a mipmapped array.
     pub fn copy_array<T: Texel, D: ArrayExtents>(
         &self,
         from: &Array<T, D>,
@@ -333,7 +335,7 @@ impl Stream {
 
 /// # Errors
 ///
-/// The arrays have different extents.
+/// The arrays have different extents, or are the same level of a mipmapped array.
 pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
     from: &Array<T, D>,
     to: &Array<T, D>,
@@ -347,6 +349,23 @@ pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
                 from.extents, to.extents
             ),
             "both must have the same extents",
+        ));
+    }
+    let (source, target) = (from.view(), to.view());
+    if let (Some(one), Some(other)) = (source.allocation, target.allocation)
+        && Arc::ptr_eq(one, other)
+        && target
+            .access(AccessKind::Write)
+            .conflicts(&source.access(AccessKind::Read))
+    {
+        return Err(Error::misuse(
+            CALL,
+            Code::INVALID_VALUE,
+            format!(
+                "the source and the destination are one level of a mipmapped array, {:?}",
+                to.extents
+            ),
+            "copy to another level or array",
         ));
     }
     Ok(())

@@ -67,6 +67,10 @@ pub fn rows() -> Vec<Row> {
             let from = w.stream.array_zeroed::<u32, _>(Extent2 { width: 16, height: 4 })?;
             w.stream.copy_array(&from, &mut square(w)?)
         };
+        "Stream::copy_array", "to the same level" => Invalid, |w| {
+            let array = levels(w, 2)?;
+            w.stream.copy_array(&array.level(1), &mut array.level(1))
+        };
         "Stream::copy_to_array", "one element too few" => Invalid, |w| w.stream.copy_to_array(&w.words.slice(1..), &mut square(w)?);
         "Stream::copy_to_array_region", "one row beyond" => Invalid, |w| w.stream.copy_to_array_region(&w.words, &mut square(w)?, CORNER, SQUARE);
         "Stream::copy_from_array", "one element too few" => Invalid, |w| w.stream.copy_from_array(&square(w)?, &mut w.words.slice_mut(1..));
@@ -75,6 +79,20 @@ pub fn rows() -> Vec<Row> {
         "CopyBatch::copy_array", "other extents" => Invalid, |w| {
             let from = w.stream.array_zeroed::<u32, _>(Extent2 { width: 16, height: 4 })?;
             CopyBatch::new().copy_array(&from, &mut square(w)?)
+        };
+        "CopyBatch::copy_array", "to the same level" => Invalid, |w| {
+            let array = levels(w, 2)?;
+            let (from, mut to) = (array.level(0), array.level(0));
+            CopyBatch::new().copy_array(&from, &mut to)
+        };
+        "Stream::copy_batch", "one level of an array twice" => Invalid, |w| {
+            let array = levels(w, 2)?;
+            let (mut one, mut same) = (array.level(0), array.level(0));
+            let (texels, more) = (w.stream.filled(64, 7_u32)?, w.stream.filled(64, 8_u32)?);
+            let mut batch = CopyBatch::new();
+            batch.copy_to_array(&texels, &mut one)?;
+            batch.copy_to_array(&more, &mut same)?;
+            w.stream.copy_batch(batch)
         };
         "CopyBatch::copy_to_array", "one element too few" => Invalid, |w| CopyBatch::new().copy_to_array(&w.words.slice(1..), &mut square(w)?);
         "CopyBatch::copy_to_array_region", "one row beyond" => Invalid, |w| CopyBatch::new().copy_to_array_region(&w.words, &mut square(w)?, CORNER, SQUARE);

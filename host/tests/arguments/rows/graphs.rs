@@ -42,6 +42,10 @@ pub fn rows() -> Vec<Row> {
             let from = w.stream.array_zeroed::<u32, _>(warpsmith_host::Extent2 { width: 16, height: 4 })?;
             w.gpu.graph()?.copy_array(&from, &mut square(w)?)
         };
+        "GraphBuilder::copy_array", "to the same level" => Invalid, |w| {
+            let array = w.stream.mipmapped_array_zeroed::<u32, _>(super::arrays::SQUARE, 2)?;
+            w.gpu.graph()?.copy_array(&array.level(1), &mut array.level(1))
+        };
         "GraphBuilder::copy_to_array", "one element too few" => Invalid, |w| w.gpu.graph()?.copy_to_array(&w.words.slice(1..), &mut square(w)?);
         "GraphBuilder::copy_from_array", "one element too few" => Invalid, |w| {
             let from = square(w)?;

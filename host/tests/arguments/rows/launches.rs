@@ -1,5 +1,6 @@
 //! Launches, and what is asked of kernels.
 
+use warpsmith_device::texture::Dim2;
 use warpsmith_host::prelude::*;
 use warpsmith_host::{AccessPolicyWindow, LaunchOptions, MemSyncDomainMap, Trigger};
 
@@ -78,6 +79,14 @@ pub fn rows() -> Vec<Row> {
             let bounded = w.module.untyped_kernel::<()>("bounded")?;
             // SAFETY: the entry takes nothing and does nothing.
             unsafe { w.stream.launch_untyped(&bounded, Grid::new(1, 129), ()) }
+        };
+        "Stream::launch_untyped", "one array by two surfaces" => Invalid, |w| {
+            let idle = w.gpu.load(super::modules::ANOTHER)?;
+            let idle = idle.untyped_kernel::<(OutSurface<u32, Dim2>, OutSurface<u32, Dim2>)>("idle")?;
+            let mut array = super::arrays::square(w)?;
+            let (mut one, mut two) = (array.surface()?, array.surface()?);
+            // SAFETY: the launch is refused.
+            unsafe { w.stream.launch_untyped(&idle, Grid::new(1, 1), (&mut one, &mut two)) }
         };
         "Stream::launch_untyped_with", "a share of shared memory beyond 100 percent" => Limit, |w| {
             let options = LaunchOptions::new().shared_memory_carveout(u32::MAX);
