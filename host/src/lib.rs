@@ -96,7 +96,7 @@ pub use memory::{
     ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead,
     HostWrite, ImportedPool, LayerExtents, Layered1, Layered2, LayeredCube, LevelExtents,
     LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut,
-    MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PeerAccess,
+    MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, MulticastBuffer, MulticastReplica, NormalisedTexel, PeerAccess,
     PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
     PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
     PoolPointer, PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics,

@@ -6,7 +6,7 @@
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{
-    Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
+    Awaited, In, InMatrix, InRef, InTexture, MulticastWords, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
     SurfaceObject, SystemAtomics, TextureObject, Value,
 };
 use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
@@ -15,7 +15,7 @@ use warpsmith_device::view::volume_rows;
 use super::packer::{Packer, Words};
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture,
+    GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture, MulticastReplica,
     PitchedTexture, RegisteredBuffer, SharedAtomics, SharedWord, Surface, Texel, Texture,
     UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
@@ -145,6 +145,17 @@ writable!(
     &mut RegisteredBuffer<T>,
     &mut AnyBuffer<T>
 );
+
+impl<T: Pod> Argument<MulticastWords<T>> for MulticastReplica<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        // Kernels of all devices use the words beside each other, which is what reads need: no order, and memory that is kept.
+        let local = packer.memory(self.view(), AccessKind::Read);
+        packer.word(local + self.team_offset());
+        packer.word(self.view().len as u64);
+        packer.word(local);
+    }
+}
 
 impl<W: SharedWord> Argument<SystemAtomics<W>> for &SharedAtomics<W> {
     #[inline]

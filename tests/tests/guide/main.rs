@@ -8,5 +8,6 @@ mod events;
 mod external;
 mod hierarchy;
 mod occupancy;
+mod multicast;
 mod several_devices;
 mod textures;

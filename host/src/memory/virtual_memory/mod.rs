@@ -5,14 +5,17 @@
 //! | `access` | who may do what with mapped memory |
 //! | `physical` | [`PhysicalMemory`]: bytes without an address, which other processes may import |
 //! | `range` | reserved addresses, and what is mapped into them |
+//! | `multicast` | [`MulticastBuffer`]: memory of several devices at once |
 //! | `growable` | [`GrowableBuffer`]: grows in place |
 
 mod access;
 mod growable;
+mod multicast;
 mod physical;
 pub(crate) mod range;
 
 pub use access::MappingAccess;
 pub(crate) use access::device_location;
 pub use growable::GrowableBuffer;
+pub use multicast::{MulticastBuffer, MulticastReplica};
 pub use physical::{PhysicalMemory, PhysicalOptions};

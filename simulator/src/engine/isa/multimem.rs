@@ -30,7 +30,7 @@ use crate::ptx::ast::{Instruction, Operand};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
-    opcodes: &["multimem.ld_reduce", "multimem.st", "multimem.red"],
+    opcodes: &["multimem"],
     read,
 };
 
@@ -211,7 +211,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         Some("v4") => 4,
         Some(_) => 8,
     };
-    let loads = form.opcode() == "multimem.ld_reduce";
+    let loads = form.one_of(&["ld_reduce", "st", "red"])? == "ld_reduce";
     let effect = form.effect(usize::from(loads));
     Some(Lowering::new(move |cx, inst| {
         let (values, place) = match loads {
