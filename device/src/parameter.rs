@@ -15,8 +15,8 @@ use crate::atomic::{AtomicSlice, AtomicValue, GridScope, MulticastSlice};
 use crate::dependent::AfterPrimary;
 use crate::graph::{Condition, DeviceGraph};
 use crate::launch::{
-    Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, MulticastWords, Out, OutMatrix,
-    OutSurface, OutVolume, RawPtr, Value,
+    Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, MulticastWords, Out,
+    OutMatrix, OutSurface, OutVolume, RawPtr, Value,
 };
 use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;

@@ -44,8 +44,8 @@ fn runnable(section: &Section, device: Backend) -> Option<&Run> {
         .iter()
         .any(|parameter| parameter.kind == ParameterKind::Freed);
     // Never on a GPU: objects across GPUs are not made by tests. `virtual_memory/multicast.rs` has them on the simulator.
-    let multicast = (section.parameters.iter())
-        .any(|parameter| parameter.kind == ParameterKind::Multicast);
+    let multicast =
+        (section.parameters.iter()).any(|parameter| parameter.kind == ParameterKind::Multicast);
     let elsewhere = section.simulator.is_some() && device != Backend::Simulator;
     (values && !settings && !freed && !multicast && !elsewhere).then_some(run)
 }

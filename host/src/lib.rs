@@ -96,12 +96,13 @@ pub use memory::{
     ForeignMemory, ForeignOutcome, ForeignWork, Gather2, GrowableBuffer, HintedLocation, HostRead,
     HostWrite, ImportedPool, LayerExtents, Layered1, Layered2, LayeredCube, LevelExtents,
     LevelOptions, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut,
-    MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, MulticastBuffer, MulticastReplica, NormalisedTexel, PeerAccess,
-    PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut,
-    PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics,
-    SharedWord, StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer,
-    UnifiedHints, UnifiedUninit, VolumeMut, Wait, WriteCombinedBuffer, compressed,
+    MemoryPool, MipmappedArray, MipmappedTexture, MissProperty, MulticastBuffer, MulticastReplica,
+    NormalisedTexel, PeerAccess, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead,
+    PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume,
+    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, PrefetchBatch, RegisteredBuffer,
+    ReusePolicy, Revocable, SharedAtomics, SharedWord, StreamFlag, Surface, Texel, TexelView,
+    Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit, VolumeMut, Wait,
+    WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;

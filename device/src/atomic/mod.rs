@@ -33,7 +33,9 @@ mod traits;
 mod wide;
 
 pub use fence::fence;
-pub use multicast::{MulticastAdd, MulticastBits, MulticastOrder, MulticastSlice, MulticastStore};
+pub use multicast::{
+    MulticastAdd, MulticastBits, MulticastGroup, MulticastOrder, MulticastSlice, MulticastStore,
+};
 pub use order::{
     AcqRel, Acquire, ClusterScope, FenceOrder, GridScope, LoadOrder, Order, Relaxed, Release,
     Scope, SeqCst, StoreOrder, scope,

@@ -4,12 +4,14 @@ use super::fence::fence;
 use super::instructions::{ordered, scoped};
 use super::order::{Level, LoadOrder, Scope, Semantics, SeqCst, StoreOrder, scope};
 use super::{Atomic, AtomicValue};
+use crate::half::{Bf16x2, F16x2};
+use core::convert::identity;
 use core::marker::PhantomData;
 
 /// Memory of which each device of a team has a replica. An operation of this type reaches the replicas of all devices at once;
 /// [`local`](Self::local) is this device's own.
 ///
-/// As a kernel parameter it takes a replica of a `MulticastBuffer<T>` on the host (`&buffer.on(&gpu)?`). All operations are strong and of system
+/// As a kernel parameter it takes a replica of a `MulticastBuffer<T>` on the host (`buffer.on(&gpu)?`). All operations are strong and of system
 /// scope, so that kernels of all devices may use the memory at the same time.
 ///
 /// The local replica is another address of the same memory: between an operation on all replicas and one on the local replica of the
@@ -99,7 +101,7 @@ macro_rules! emit_load_reduce {
         instruction!(
             concat!("multimem.ld_reduce", $semantics, $scope, ".global", $operation, " {value}, [{address}];"),
             value = out($class) value,
-            address = in(reg64) $address,
+            address = in(reg64) super::instructions::global($address),
             options(nostack),
         );
         value
@@ -110,7 +112,7 @@ macro_rules! emit_to_all {
     ($semantics:literal, $scope:literal, $opcode:literal, $operation:literal, $class:ident, $address:expr, $value:expr) => {
         instruction!(
             concat!($opcode, $semantics, $scope, ".global", $operation, " [{address}], {value};"),
-            address = in(reg64) $address,
+            address = in(reg64) super::instructions::global($address),
             value = in($class) $value,
             options(nostack),
         )
@@ -118,15 +120,15 @@ macro_rules! emit_to_all {
 }
 
 macro_rules! emit_load_reduce_4 {
-    ($semantics:literal, $scope:literal, $address:expr) => {{
+    ($semantics:literal, $scope:literal, $operation:literal, $address:expr) => {{
         let (a, b, c, d);
         instruction!(
-            concat!("multimem.ld_reduce", $semantics, $scope, ".global.add.v4.f32 {{{a}, {b}, {c}, {d}}}, [{address}];"),
+            concat!("multimem.ld_reduce", $semantics, $scope, ".global", $operation, " {{{a}, {b}, {c}, {d}}}, [{address}];"),
             a = out(reg32) a,
             b = out(reg32) b,
             c = out(reg32) c,
             d = out(reg32) d,
-            address = in(reg64) $address,
+            address = in(reg64) super::instructions::global($address),
             options(nostack),
         );
         [a, b, c, d]
@@ -134,10 +136,10 @@ macro_rules! emit_load_reduce_4 {
 }
 
 macro_rules! emit_to_all_4 {
-    ($operation:literal, $address:expr, $values:expr) => {
+    ($semantics:literal, $scope:literal, $opcode:literal, $operation:literal, $address:expr, $values:expr) => {
         instruction!(
-            concat!("multimem", $operation, " [{address}], {{{a}, {b}, {c}, {d}}};"),
-            address = in(reg64) $address,
+            concat!($opcode, $semantics, $scope, ".global", $operation, " [{address}], {{{a}, {b}, {c}, {d}}};"),
+            address = in(reg64) super::instructions::global($address),
             a = in(reg32) $values[0],
             b = in(reg32) $values[1],
             c = in(reg32) $values[2],
@@ -147,12 +149,26 @@ macro_rules! emit_to_all_4 {
     };
 }
 
-/// The instructions of a type and of one kind of operation.
+/// An instruction that writes all replicas, for every order. Sequential consistency is a `fence.sc` before it.
+macro_rules! to_all {
+    ($order:ident, $emit:ident!($($rest:tt)*)) => {
+        match $order::SEMANTICS {
+            Semantics::Relaxed => $emit!(".relaxed", ".sys", $($rest)*),
+            Semantics::SeqCst => {
+                fence(scope::System, SeqCst);
+                $emit!(".release", ".sys", $($rest)*)
+            }
+            _ => $emit!(".release", ".sys", $($rest)*),
+        }
+    };
+}
+
+/// The instructions of a type and of one kind of operation. An operation is written as it loads and as it reduces.
 macro_rules! operations {
     ($(
         $(#[$about:meta])*
         $trait:ident($($load:ident, $reduce:ident, $name:literal;)*) {
-            $($type:ty, $class:ident $(, $operation:literal)*;)*
+            $($type:ty, $class:ident, $from:path, $into:path $(, $loaded:literal $reduced:literal)*;)*
         }
     )*) => {$(
         $(#[$about])*
@@ -168,7 +184,7 @@ macro_rules! operations {
                 unsafe fn $reduce<O: StoreOrder>(address: *mut Self, value: Self);
             )*
         }
-        operations! { @types $trait [$($load $reduce)*] $($type, $class [$($operation)*];)* }
+        operations! { @types $trait [$($load $reduce)*] $($type, $class, $from, $into, [$($loaded $reduced)*];)* }
 
         impl<T: $trait> MulticastSlice<'_, T> {$(
             #[doc = concat!("The ", $name, " of a word of all replicas, each read once, in an order that is not defined.")]
@@ -204,32 +220,26 @@ macro_rules! operations {
             }
         )*}
     )*};
-    (@types $trait:ident $functions:tt $($type:ty, $class:ident $operations:tt;)*) => {
-        $(operations! { @impl $trait $type, $class $functions $operations })*
+    (@types $trait:ident $functions:tt $($type:ty, $class:ident, $from:path, $into:path, $operations:tt;)*) => {
+        $(operations! { @impl $trait $type, $class, $from, $into, $functions $operations })*
     };
-    (@impl $trait:ident $type:ty, $class:ident [$($load:ident $reduce:ident)*] [$($operation:literal)*]) => {
+    (
+        @impl $trait:ident $type:ty, $class:ident, $from:path, $into:path,
+        [$($load:ident $reduce:ident)*] [$($loaded:literal $reduced:literal)*]
+    ) => {
         impl $trait for $type {
             $(
                 #[inline(always)]
                 unsafe fn $load<O: LoadOrder>(address: *mut Self) -> Self {
                     type S = scope::System;
                     // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
-                    unsafe { ordered!(S, O, emit_load_reduce!($operation, $class, address)) }
+                    $from(unsafe { ordered!(S, O, emit_load_reduce!($loaded, $class, address)) })
                 }
                 #[inline(always)]
                 unsafe fn $reduce<O: StoreOrder>(address: *mut Self, value: Self) {
-                    if matches!(O::SEMANTICS, Semantics::SeqCst) {
-                        fence(scope::System, SeqCst);
-                    }
+                    let value = $into(value);
                     // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
-                    unsafe {
-                        match O::SEMANTICS {
-                            Semantics::Relaxed => {
-                                emit_to_all!(".relaxed", ".sys", "multimem.red", $operation, $class, address, value)
-                            }
-                            _ => emit_to_all!(".release", ".sys", "multimem.red", $operation, $class, address, value),
-                        }
-                    }
+                    unsafe { to_all!(O, emit_to_all!("multimem.red", $reduced, $class, address, value)) }
                 }
             )*
         }
@@ -237,35 +247,38 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Words that all replicas are added of: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+    /// Words that all replicas are added of: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `F16x2`, `Bf16x2`. Sums of halves are made in single
+    /// precision and rounded once.
     MulticastAdd(load_reduce_add, reduce_add, "sum";) {
-        u32, reg32, ".add.u32";
-        i32, reg32, ".add.s32";
-        u64, reg64, ".add.u64";
-        i64, reg64, ".add.u64";
-        f32, reg32, ".add.f32";
-        f64, reg64, ".add.f64";
+        u32, reg32, identity, identity, ".add.u32" ".add.u32";
+        i32, reg32, identity, identity, ".add.s32" ".add.s32";
+        u64, reg64, identity, identity, ".add.u64" ".add.u64";
+        i64, reg64, identity, identity, ".add.u64" ".add.u64";
+        f32, reg32, identity, identity, ".add.f32" ".add.f32";
+        f64, reg64, identity, identity, ".add.f64" ".add.f64";
+        F16x2, reg32, F16x2::from_bits, F16x2::to_bits, ".add.acc::f32.f16x2" ".add.f16x2";
+        Bf16x2, reg32, Bf16x2::from_bits, Bf16x2::to_bits, ".add.acc::f32.bf16x2" ".add.bf16x2";
     }
     /// Words whose least or greatest of all replicas is taken: `u32`, `i32`, `u64`, `i64`.
     MulticastOrder(load_reduce_min, reduce_min, "minimum"; load_reduce_max, reduce_max, "maximum";) {
-        u32, reg32, ".min.u32", ".max.u32";
-        i32, reg32, ".min.s32", ".max.s32";
-        u64, reg64, ".min.u64", ".max.u64";
-        i64, reg64, ".min.s64", ".max.s64";
+        u32, reg32, identity, identity, ".min.u32" ".min.u32", ".max.u32" ".max.u32";
+        i32, reg32, identity, identity, ".min.s32" ".min.s32", ".max.s32" ".max.s32";
+        u64, reg64, identity, identity, ".min.u64" ".min.u64", ".max.u64" ".max.u64";
+        i64, reg64, identity, identity, ".min.s64" ".min.s64", ".max.s64" ".max.s64";
     }
     /// Words whose bits of all replicas are combined: `u32`, `i32`, `u64`, `i64`.
     MulticastBits(
         load_reduce_and, reduce_and, "bitwise AND"; load_reduce_or, reduce_or, "bitwise OR";
         load_reduce_xor, reduce_xor, "bitwise XOR";
     ) {
-        u32, reg32, ".and.b32", ".or.b32", ".xor.b32";
-        i32, reg32, ".and.b32", ".or.b32", ".xor.b32";
-        u64, reg64, ".and.b64", ".or.b64", ".xor.b64";
-        i64, reg64, ".and.b64", ".or.b64", ".xor.b64";
+        u32, reg32, identity, identity, ".and.b32" ".and.b32", ".or.b32" ".or.b32", ".xor.b32" ".xor.b32";
+        i32, reg32, identity, identity, ".and.b32" ".and.b32", ".or.b32" ".or.b32", ".xor.b32" ".xor.b32";
+        u64, reg64, identity, identity, ".and.b64" ".and.b64", ".or.b64" ".or.b64", ".xor.b64" ".xor.b64";
+        i64, reg64, identity, identity, ".and.b64" ".and.b64", ".or.b64" ".or.b64", ".xor.b64" ".xor.b64";
     }
 }
 
-/// Words that can be stored to all replicas: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+/// Words that can be stored to all replicas: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `F16x2`, `Bf16x2`.
 ///
 /// # Safety of the functions
 /// `address` is an aligned multicast address, whose replicas are valid and used by strong operations of system scope only.
@@ -276,33 +289,26 @@ pub trait MulticastStore: AtomicValue {
 }
 
 macro_rules! stores {
-    ($($type:ty, $class:ident, $name:literal;)*) => {$(
+    ($($type:ty, $class:ident, $into:path, $name:literal;)*) => {$(
         impl MulticastStore for $type {
             #[inline(always)]
             unsafe fn store_all<O: StoreOrder>(address: *mut Self, value: Self) {
-                if matches!(O::SEMANTICS, Semantics::SeqCst) {
-                    fence(scope::System, SeqCst);
-                }
+                let value = $into(value);
                 // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
-                unsafe {
-                    match O::SEMANTICS {
-                        Semantics::Relaxed => {
-                            emit_to_all!(".relaxed", ".sys", "multimem.st", $name, $class, address, value)
-                        }
-                        _ => emit_to_all!(".release", ".sys", "multimem.st", $name, $class, address, value),
-                    }
-                }
+                unsafe { to_all!(O, emit_to_all!("multimem.st", $name, $class, address, value)) }
             }
         }
     )*};
 }
 stores! {
-    u32, reg32, ".u32";
-    i32, reg32, ".s32";
-    u64, reg64, ".u64";
-    i64, reg64, ".s64";
-    f32, reg32, ".f32";
-    f64, reg64, ".f64";
+    u32, reg32, identity, ".u32";
+    i32, reg32, identity, ".s32";
+    u64, reg64, identity, ".u64";
+    i64, reg64, identity, ".s64";
+    f32, reg32, identity, ".f32";
+    f64, reg64, identity, ".f64";
+    F16x2, reg32, F16x2::to_bits, ".f16x2";
+    Bf16x2, reg32, Bf16x2::to_bits, ".bf16x2";
 }
 
 impl<T: MulticastStore> MulticastSlice<'_, T> {
@@ -323,8 +329,63 @@ impl<T: MulticastStore> MulticastSlice<'_, T> {
     }
 }
 
-impl MulticastSlice<'_, f32> {
-    /// The sums of the four words from `4 * group` on, of all replicas, by one instruction.
+/// Words of which one instruction takes four: `f32`, `F16x2`, `Bf16x2`.
+///
+/// # Safety of the functions
+/// `address` is a multicast address, aligned to 16 bytes, of four words whose replicas are valid and used by strong operations of system scope
+/// only.
+#[allow(clippy::missing_safety_doc)]
+pub trait MulticastGroup: AtomicValue {
+    #[doc(hidden)]
+    unsafe fn load_add_4<O: LoadOrder>(address: *mut Self) -> [Self; 4];
+    #[doc(hidden)]
+    unsafe fn add_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]);
+    #[doc(hidden)]
+    unsafe fn store_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]);
+}
+
+macro_rules! groups {
+    ($($type:ty, $from:path, $into:path, $loaded:literal $reduced:literal $stored:literal;)*) => {$(
+        impl MulticastGroup for $type {
+            #[inline(always)]
+            unsafe fn load_add_4<O: LoadOrder>(address: *mut Self) -> [Self; 4] {
+                type S = scope::System;
+                // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
+                let sums = unsafe { ordered!(S, O, emit_load_reduce_4!($loaded, address)) };
+                sums.map($from)
+            }
+            #[inline(always)]
+            unsafe fn add_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]) {
+                let values = values.map($into);
+                // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
+                unsafe { to_all!(O, emit_to_all_4!("multimem.red", $reduced, address, values)) }
+            }
+            #[inline(always)]
+            unsafe fn store_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]) {
+                let values = values.map($into);
+                // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
+                unsafe { to_all!(O, emit_to_all_4!("multimem.st", $stored, address, values)) }
+            }
+        }
+    )*};
+}
+groups! {
+    f32, identity, identity, ".add.v4.f32" ".add.v4.f32" ".v4.f32";
+    F16x2, F16x2::from_bits, F16x2::to_bits, ".add.acc::f32.v4.f16x2" ".add.v4.f16x2" ".v4.f16x2";
+    Bf16x2, Bf16x2::from_bits, Bf16x2::to_bits, ".add.acc::f32.v4.bf16x2" ".add.v4.bf16x2" ".v4.bf16x2";
+}
+
+impl<T: MulticastGroup> MulticastSlice<'_, T> {
+    /// The address of a group of all replicas.
+    ///
+    /// # Panics
+    /// There is no such group of four words.
+    #[inline(always)]
+    fn group(self, group: usize) -> *mut T {
+        self.at(group.saturating_mul(4), 4)
+    }
+
+    /// The sums of the four words from `4 * group` on, of all replicas, by one instruction. It is no more atomic than four.
     ///
     /// ```no_run
     /// use warpsmith_device::atomic::{MulticastSlice, Relaxed};
@@ -334,30 +395,41 @@ impl MulticastSlice<'_, f32> {
     /// # Panics
     /// There are not so many words.
     #[inline(always)]
-    pub fn load_reduce_add_4<O: LoadOrder>(self, group: usize, _order: O) -> [f32; 4] {
-        type S = scope::System;
-        let address = self.at(group.saturating_mul(4), 4);
-        // SAFETY: `at` has found the words inside, and a group's begin at a multiple of 16 bytes; their replicas are valid and used by
-        // strong operations of system scope only, by the condition of `from_raw_parts`.
-        unsafe { ordered!(S, O, emit_load_reduce_4!(address)) }
+    pub fn load_reduce_add_4<O: LoadOrder>(self, group: usize, _order: O) -> [T; 4] {
+        // SAFETY: `group` has found the words inside, which begin at a multiple of 16 bytes; their replicas are valid and used by strong
+        // operations of system scope only, by the condition of `from_raw_parts`.
+        unsafe { T::load_add_4::<O>(self.group(group)) }
     }
 
     /// Adds to the four words from `4 * group` on, of each replica, by one instruction. Each word is added to apart.
     ///
     /// ```no_run
-    /// use warpsmith_device::atomic::MulticastSlice;
-    /// fn example(words: MulticastSlice<'_, f32>) { words.reduce_add_4(0, [1.0, 2.0, 3.0, 4.0]) }
+    /// use warpsmith_device::atomic::{MulticastSlice, Relaxed};
+    /// fn example(words: MulticastSlice<'_, f32>) { words.reduce_add_4(0, [1.0, 2.0, 3.0, 4.0], Relaxed) }
     /// ```
     ///
     /// # Panics
     /// There are not so many words.
     #[inline(always)]
-    pub fn reduce_add_4(self, group: usize, values: [f32; 4]) {
-        let address = self.at(group.saturating_mul(4), 4);
-        // SAFETY: `at` has found the words inside, and a group's begin at a multiple of 16 bytes; their replicas are valid and used by
-        // strong operations of system scope only, by the condition of `from_raw_parts`.
-        unsafe {
-            emit_to_all_4!(".red.relaxed.sys.global.add.v4.f32", address, values);
-        }
+    pub fn reduce_add_4<O: StoreOrder>(self, group: usize, values: [T; 4], _order: O) {
+        // SAFETY: `group` has found the words inside, which begin at a multiple of 16 bytes; their replicas are valid and used by strong
+        // operations of system scope only, by the condition of `from_raw_parts`.
+        unsafe { T::add_4::<O>(self.group(group), values) }
+    }
+
+    /// Stores the four words from `4 * group` on to each replica, by one instruction. It is no more atomic than four.
+    ///
+    /// ```no_run
+    /// use warpsmith_device::atomic::{MulticastSlice, Relaxed};
+    /// fn example(words: MulticastSlice<'_, f32>) { words.store_4(0, [1.0, 2.0, 3.0, 4.0], Relaxed) }
+    /// ```
+    ///
+    /// # Panics
+    /// There are not so many words.
+    #[inline(always)]
+    pub fn store_4<O: StoreOrder>(self, group: usize, values: [T; 4], _order: O) {
+        // SAFETY: `group` has found the words inside, which begin at a multiple of 16 bytes; their replicas are valid and used by strong
+        // operations of system scope only, by the condition of `from_raw_parts`.
+        unsafe { T::store_4::<O>(self.group(group), values) }
     }
 }

@@ -10,16 +10,23 @@ use crate::common::*;
 
 const PLACE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED;
 
-/// Whether the calling test is in a process with four simulated devices; on GPUs it never is.
-fn in_child_with_four() -> bool {
+/// Whether the calling test is in a process with four simulated devices. Multicast objects are created on the simulator only: GPUs are asked whether
+/// they have them, and nothing else.
+fn in_child_with_four(checks: &str) -> bool {
     if gpu() == Backend::Cuda {
+        let mut count = 0;
+        ok!(cuDeviceGetCount(&mut count));
+        for device in 0..count {
+            let answer: i32 = get!(cuDeviceGetAttribute(PLACE, device));
+            assert!(answer == 0 || answer == 1, "{answer}");
+        }
         return false;
     }
     let variables = [
         ("WARPSMITH_DEVICE", "simulator"),
         ("WARPSMITH_SIMULATOR_DEVICES", "4"),
         ("WARPSMITH_REPORT", "0"),
-        ("WARPSMITH_CHECKS", "all"),
+        ("WARPSMITH_CHECKS", checks),
     ];
     matches!(own_process(&variables), Side::Child)
 }
@@ -64,8 +71,8 @@ fn team(devices: u32) -> CUmemGenericAllocationHandle {
     object
 }
 
-/// A kernel of this body, where `%d0` and `%d1` are its arguments; the code with which it ends.
-fn run(body: &str, arguments: Vec<u64>) -> u32 {
+/// Launches a kernel of this body, where `%d0` and `%d1` are its arguments.
+fn begin(body: &str, arguments: Vec<u64>) {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b)\n{{\n.reg .b32 %r<4>; .reg .b64 \
          %d<2>;\nld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];\n{body}\nret;\n}}\n"
@@ -73,6 +80,11 @@ fn run(body: &str, arguments: Vec<u64>) -> u32 {
     let text = CString::new(text).expect("no NUL in it");
     let module: CUmodule = get!(cuModuleLoadData(text.as_ptr().cast()));
     launch(module, c"k", arguments);
+}
+
+/// As [`begin`]; the code with which it ends.
+fn run(body: &str, arguments: Vec<u64>) -> u32 {
+    begin(body, arguments);
     // SAFETY: the call takes no arguments.
     unsafe { cuCtxSynchronize() }.0
 }
@@ -80,7 +92,7 @@ fn run(body: &str, arguments: Vec<u64>) -> u32 {
 #[test]
 fn an_object_is_made_filled_and_used_step_by_step() {
     // covers: VMM-37, VMM-38, VMM-39, VMM-40, VMM-42, VMM-X08
-    if !in_child_with_four() {
+    if !in_child_with_four("all") {
         return;
     }
     gpu();
@@ -90,10 +102,19 @@ fn an_object_is_made_filled_and_used_step_by_step() {
     assert_eq!(granularity, PIECE);
     let mut object = 0;
     for wrong in [
-        CUmulticastObjectProp { size: PIECE - 1, ..wish(4) },
+        CUmulticastObjectProp {
+            size: PIECE - 1,
+            ..wish(4)
+        },
         CUmulticastObjectProp { size: 0, ..wish(4) },
-        CUmulticastObjectProp { flags: 1, ..wish(4) },
-        CUmulticastObjectProp { handleTypes: 2, ..wish(4) },
+        CUmulticastObjectProp {
+            flags: 1,
+            ..wish(4)
+        },
+        CUmulticastObjectProp {
+            handleTypes: 2,
+            ..wish(4)
+        },
         wish(0),
     ] {
         fails!(1, cuMulticastCreate(&mut object, &wrong));
@@ -108,12 +129,25 @@ fn an_object_is_made_filled_and_used_step_by_step() {
         ok!(cuMulticastAddDevice(object, device));
     }
     fails!(1, cuMulticastAddDevice(object, 0));
-    for (start, from, bytes) in [(1, 0, PIECE), (0, 4096, PIECE), (0, 0, 4096), (PIECE, 0, PIECE)] {
-        fails!(1, cuMulticastBindMem(object, start, memory[0], from, bytes, 0));
+    for (start, from, bytes) in [
+        (1, 0, PIECE),
+        (0, 4096, PIECE),
+        (0, 0, 4096),
+        (PIECE, 0, PIECE),
+    ] {
+        fails!(
+            1,
+            cuMulticastBindMem(object, start, memory[0], from, bytes, 0)
+        );
     }
     fails!(1, cuMulticastBindMem(object, 0, memory[0], 0, PIECE, 1));
-    fails!(101, cuMulticastBindMem_v2(object, 1, 0, memory[0], 0, PIECE, 0));
-    let own: Vec<u64> = (0..4).map(|device| map(memory[device as usize], device)).collect();
+    fails!(
+        101,
+        cuMulticastBindMem_v2(object, 1, 0, memory[0], 0, PIECE, 0)
+    );
+    let own: Vec<u64> = (0..4)
+        .map(|device| map(memory[device as usize], device))
+        .collect();
     let all = map(object, 0);
     let (add, read) = (
         "multimem.red.global.add.u32 [%d0], 5;",
@@ -157,20 +191,52 @@ fn an_object_is_made_filled_and_used_step_by_step() {
 #[test]
 fn wrong_accesses_are_told_apart() {
     // covers: VMM-39, VMM-42
-    if !in_child_with_four() {
+    if !in_child_with_four("all") {
         return;
     }
     gpu();
     let object = team(2);
-    // Of a device that is not of the team; and host memory has none.
-    fails!(101, cuMulticastBindMem(object, 0, memory_of(2), 0, PIECE, 0));
+    // A device that is not of the team has no replica, and no access.
+    fails!(
+        101,
+        cuMulticastBindMem(object, 0, memory_of(2), 0, PIECE, 0)
+    );
+    let address = reserve(PIECE);
+    ok!(cuMemMap(address, PIECE, 0, object, 0));
+    for (ordinal, code) in [(1, 0), (2, 101), (0, 0)] {
+        let grants = CUmemAccessDesc {
+            location: on_device(ordinal),
+            flags: READ_WRITE,
+        };
+        // SAFETY: the call reads one description.
+        let answer = unsafe { cuMemSetAccess(address, PIECE, &grants, 1) };
+        assert_eq!(answer.0, code, "{ordinal}");
+    }
     for (body, part) in [
-        ("ld.global.u32 %r0, [%d0];", "which multimem instructions alone use"),
-        ("st.global.u32 [%d0], 1;", "which multimem instructions alone use"),
-        ("atom.global.add.u32 %r0, [%d0], 1;", "which multimem instructions alone use"),
-        ("multimem.st.global.u32 [%d1], 1;", "uses addresses of multicast objects alone"),
-        ("multimem.st.global.u32 [%d0+2], 1;", "must be a multiple of 4"),
-        ("multimem.st.global.u32 [%d0+2097152], 1;", "uses addresses of multicast objects alone"),
+        (
+            "ld.global.u32 %r0, [%d0];",
+            "which multimem instructions alone use",
+        ),
+        (
+            "st.global.u32 [%d0], 1;",
+            "which multimem instructions alone use",
+        ),
+        (
+            "atom.global.add.u32 %r0, [%d0], 1;",
+            "which multimem instructions alone use",
+        ),
+        (
+            "multimem.st.global.u32 [%d1], 1;",
+            "uses addresses of multicast objects alone",
+        ),
+        (
+            "multimem.st.global.u32 [%d0+2], 1;",
+            "must be a multiple of 4",
+        ),
+        (
+            "multimem.st.global.u32 [%d0+2097152], 1;",
+            "uses addresses of multicast objects alone",
+        ),
     ] {
         let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
         let [one, two] = [0, 1].map(memory_of);
@@ -188,7 +254,7 @@ fn wrong_accesses_are_told_apart() {
 #[test]
 fn a_replica_is_an_alias_of_the_objects_address() {
     // covers: VMM-40
-    if !in_child_with_four() {
+    if !in_child_with_four("all") {
         return;
     }
     gpu();
@@ -210,7 +276,7 @@ fn a_replica_is_an_alias_of_the_objects_address() {
 #[test]
 fn an_object_is_exported_and_imported() {
     // covers: VMM-41
-    if !in_child_with_four() {
+    if !in_child_with_four("all") {
         return;
     }
     gpu();
@@ -218,7 +284,10 @@ fn an_object_is_exported_and_imported() {
     let plain = team(1);
     let to = (&raw mut descriptor).cast();
     fails!(1, cuMemExportToShareableHandle(to, plain, DESCRIPTOR, 0));
-    let properties = CUmulticastObjectProp { handleTypes: 1, ..wish(1) };
+    let properties = CUmulticastObjectProp {
+        handleTypes: 1,
+        ..wish(1)
+    };
     let object: u64 = get!(cuMulticastCreate(&properties));
     ok!(cuMemExportToShareableHandle(to, object, DESCRIPTOR, 0));
     let number = core::ptr::without_provenance_mut(descriptor as usize);
@@ -235,4 +304,113 @@ fn an_object_is_exported_and_imported() {
     assert_eq!(run("multimem.st.global.u32 [%d0], 3;", vec![all, 0]), 0);
     let own = map(memory, 0);
     assert_eq!(download::<u32>(own, 1), [3]);
+}
+
+#[test]
+fn what_is_given_back_while_a_kernel_uses_it_is_a_fault() {
+    // covers: VMM-39, VMM-40
+    if !in_child_with_four("none") {
+        return;
+    }
+    gpu();
+    let beside = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+    for part in [
+        "an unbound replica",
+        "an unmapped object",
+        "an unmapped replica",
+    ] {
+        let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
+        let stream: CUstream = get!(cuStreamCreate(beside));
+        let look = |address| {
+            let mut word = 0u32;
+            ok!(cuMemcpyDtoHAsync_v2(
+                (&raw mut word).cast(),
+                address,
+                4,
+                stream
+            ));
+            ok!(cuStreamSynchronize(stream));
+            word
+        };
+        let memory = [0, 1].map(memory_of);
+        let object = team(2);
+        for memory in memory {
+            ok!(cuMulticastBindMem(object, 0, memory, 0, PIECE, 0));
+        }
+        let (all, own) = (map(object, 0), map(memory[0], 0));
+        begin(
+            "again: multimem.red.global.add.u32 [%d0], 1;\nbra again;",
+            vec![all, 0],
+        );
+        while look(own) == 0 {}
+        match part {
+            "an unbound replica" => ok!(cuMulticastUnbind(object, 1, 0, PIECE)),
+            "an unmapped object" => ok!(cuMemUnmap(all, PIECE)),
+            _ => {
+                // Its binding keeps it, so the kernel goes on.
+                ok!(cuMemUnmap(own, PIECE));
+                ok!(cuMemRelease(memory[0]));
+                let other = map(memory[1], 1);
+                let seen = look(other);
+                while look(other) == seen {}
+                ok!(cuMulticastUnbind(object, 0, 0, PIECE));
+            }
+        }
+        // SAFETY: the call takes no arguments.
+        assert_eq!(unsafe { cuCtxSynchronize() }.0, 700, "{part}");
+        ok!(cuCtxDestroy_v2(context));
+    }
+}
+
+#[test]
+fn each_order_of_giving_back_frees_the_memory() {
+    // covers: VMM-39, VMM-40
+    if !in_child_with_four("all") {
+        return;
+    }
+    gpu();
+    let free = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        free
+    };
+    let before = free();
+    for order in 0..120usize {
+        let memory = memory_of(0);
+        let object = team(1);
+        ok!(cuMulticastBindMem(object, 0, memory, 0, PIECE, 0));
+        let (all, own) = (map(object, 0), map(memory, 0));
+        assert_eq!(free(), before - PIECE);
+        let mut left = vec![
+            "object",
+            "memory",
+            "mapped object",
+            "mapped memory",
+            "binding",
+        ];
+        let mut rest = order;
+        while !left.is_empty() {
+            let next = rest % left.len();
+            rest /= left.len();
+            match left.swap_remove(next) {
+                "object" => ok!(cuMemRelease(object)),
+                "memory" => ok!(cuMemRelease(memory)),
+                "mapped object" => ok!(cuMemUnmap(all, PIECE)),
+                "mapped memory" => ok!(cuMemUnmap(own, PIECE)),
+                // By a handle that is live.
+                _ if left.contains(&"object") => ok!(cuMulticastUnbind(object, 0, 0, PIECE)),
+                _ => fails!(1, cuMulticastUnbind(object, 0, 0, PIECE)),
+            }
+            if left.contains(&"mapped memory") {
+                // What is mapped is kept, whatever else has gone.
+                ok!(cuMemsetD32_v2(own, order as u32, 1));
+                assert_eq!(download::<u32>(own, 1), [order as u32]);
+            }
+        }
+        assert_eq!(free(), before, "{order}");
+        fails!(1, cuMemRelease(object));
+        fails!(1, cuMulticastAddDevice(object, 1));
+        ok!(cuMemAddressFree(all, PIECE));
+        ok!(cuMemAddressFree(own, PIECE));
+    }
 }

@@ -6,8 +6,8 @@
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{
-    Awaited, In, InMatrix, InRef, InTexture, MulticastWords, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
-    SurfaceObject, SystemAtomics, TextureObject, Value,
+    Awaited, In, InMatrix, InRef, InTexture, MulticastWords, Out, OutMatrix, OutSurface, OutVolume,
+    RawPtr, SurfaceObject, SystemAtomics, TextureObject, Value,
 };
 use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
 use warpsmith_device::view::volume_rows;
@@ -15,9 +15,9 @@ use warpsmith_device::view::volume_rows;
 use super::packer::{Packer, Words};
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture, MulticastReplica,
-    PitchedTexture, RegisteredBuffer, SharedAtomics, SharedWord, Surface, Texel, Texture,
-    UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
+    GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture,
+    MulticastReplica, PitchedTexture, RegisteredBuffer, SharedAtomics, SharedWord, Surface, Texel,
+    Texture, UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
 use crate::order::access::AccessKind;
 

@@ -6,8 +6,8 @@ use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, external_memory,
     external_semaphore, fill, function, graph, graph_exec, graph_memory, init, interprocess,
-    launch, library, link, managed, managed_batch, memory, memory_operation, module, nodes, peer,
-    multicast, pointer, pool, stream, texture, unsupported, virtual_memory,
+    launch, library, link, managed, managed_batch, memory, memory_operation, module, multicast,
+    nodes, peer, pointer, pool, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 

@@ -9,8 +9,8 @@ use crate::context::current;
 use crate::memory::access::Access;
 use crate::memory::location::MemoryLocation;
 use crate::memory::virtual_memory::{
-    self, GRANULARITY, HandleTypes, Mappable, Physical, PhysicalProperties, access_of, free_range, handle_of,
-    mapped_at, reserve, set_access, unmap,
+    self, GRANULARITY, HandleTypes, Mappable, Physical, PhysicalProperties, access_of, free_range,
+    handle_of, mapped_at, reserve, set_access, unmap,
 };
 
 /// `CU_MEM_ALLOCATION_COMP_GENERIC`

@@ -4,19 +4,19 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_driver::raw;
 
 use super::access::MappingAccess;
+use super::multicast_object::MulticastObject;
 use super::physical::{PhysicalMemory, PhysicalOptions};
-use crate::context::attribute::Attribute;
-use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::OpenDevice;
+use crate::gpu::open_device::{OpenDevice, put_in_one_order};
 use crate::memory::allocation::Allocation;
-use crate::memory::size::bytes_of;
-use crate::memory::slice::{DeviceSlice, DeviceSliceMut};
+use crate::memory::linear_copy;
+use crate::memory::size::{bytes_of, length_mismatch};
+use crate::memory::slice::DeviceSliceMut;
 use crate::memory::view::RawView;
+use crate::order::access::{AccessKind, ViewScope};
 use crate::stream::Stream;
 
 /// Memory of which each device of a team has a replica, for kernels with a parameter `MulticastSlice<T>`, which store to all replicas,
@@ -75,26 +75,6 @@ pub struct MulticastReplica<'a, T: Pod> {
     of: PhantomData<&'a [T]>,
 }
 
-/// Handles, which are released when the last device's addresses have been.
-#[derive(Default)]
-struct Handles(std::sync::Mutex<Vec<raw::CUmemGenericAllocationHandle>>);
-
-impl Handles {
-    fn add(&self, handle: raw::CUmemGenericAllocationHandle) {
-        crate::sync::lock(&self.0).push(handle);
-    }
-}
-
-impl Drop for Handles {
-    fn drop(&mut self) {
-        for handle in crate::sync::lock(&self.0).drain(..) {
-            // SAFETY: this object owns the handles, and what is mapped of them has been unmapped or keeps its memory. There is nobody to
-            // tell an error to: the process may be about to end.
-            let _ = unsafe { call!(cuMemRelease(handle)) };
-        }
-    }
-}
-
 impl<T: Pod> MulticastBuffer<T> {
     /// A replica of `len` zeros on each of the devices, rounded up to the granularity of multicast objects (2 MiB on an H100) in memory.
     ///
@@ -103,7 +83,6 @@ impl<T: Pod> MulticastBuffer<T> {
     /// There is no device, or one twice; a device has no multicast memory ([`Attribute::MULTICAST_SUPPORTED`]); `len` is 0; or a device has not
     /// so much memory. Nothing is left of what was made until then.
     pub fn zeroed(gpus: &[&Gpu], len: usize) -> Result<MulticastBuffer<T>> {
-        check_team(gpus)?;
         let bytes = bytes_of::<T>("cuMulticastCreate", len)?;
         if bytes == 0 {
             return Err(Error::misuse(
@@ -113,12 +92,13 @@ impl<T: Pod> MulticastBuffer<T> {
                 "it has one element at least, of a type that has a size",
             ));
         }
-        let handles = Arc::new(Handles::default());
-        let object = MulticastObject::create(gpus, bytes, &handles)?;
-        let mut replicas = Vec::with_capacity(gpus.len());
-        for gpu in gpus {
-            replicas.push(object.replica(gpu, &handles)?);
+        let object = Arc::new(MulticastObject::create(gpus, bytes)?);
+        // Copies of one replica come after kernels on all devices.
+        for gpu in &gpus[1..] {
+            put_in_one_order(&gpus[0].inner, &gpu.inner);
         }
+        let replica = |gpu: &&Gpu| Replica::create(gpu, &object);
+        let replicas = gpus.iter().map(replica).collect::<Result<_>>()?;
         let buffer = MulticastBuffer {
             replicas,
             len,
@@ -158,14 +138,14 @@ impl<T: Pod> MulticastBuffer<T> {
         self.find("MulticastBuffer::on", &gpu.inner)
     }
 
-    /// Copies the replica of the stream's device to the host, when what the stream has to do before is done.
+    /// Copies the replica of the stream's device to the host. The copy comes after all launches so far that use the buffer, on any of its devices.
     ///
     /// ```
     /// # use warpsmith_host::prelude::*;
     /// # use warpsmith_host::MulticastBuffer;
     /// # fn main() -> Result<()> {
     /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
-    /// let words = MulticastBuffer::<u32>::zeroed(&[&gpu], 2)?;
+    /// let mut words = MulticastBuffer::<u32>::zeroed(&[&gpu], 2)?;
     /// assert_eq!(words.download(&gpu.stream()?)?, [0, 0]);
     /// # Ok(())
     /// # }
@@ -173,20 +153,68 @@ impl<T: Pod> MulticastBuffer<T> {
     ///
     /// # Errors
     ///
-    /// The stream's device is not of the team, or something went wrong on the device before.
-    pub fn download(&self, stream: &Stream) -> Result<Vec<T>> {
-        let replica = self.find("MulticastBuffer::download", &stream.gpu)?;
-        stream.download(&DeviceSlice::<T>::of(replica.view(), ..))
+    /// The stream's device is not of the team; the stream is being captured; or something went wrong on the device before.
+    pub fn download(&mut self, stream: &Stream) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); self.len];
+        self.copy("cuMemcpyDtoHAsync", stream, |own| {
+            // SAFETY: the replica and the destination have `own.bytes` bytes. `copy` keeps the replica until its last use and puts all kernels that write
+            // it in order with the copy; the destination is there until the wait below.
+            unsafe {
+                let stream = stream.handle.stream_ref();
+                linear_copy::to_host(data.as_mut_ptr().cast(), own, own.bytes, stream)
+            }
+        })?;
+        Ok(data)
     }
 
-    /// Copies data to the replica of the stream's device, the others stay as they are. The data is read before this returns.
+    /// Copies data to the replica of the stream's device; the others stay as they are. The copy comes after all launches so far that use the buffer, on any of
+    /// its devices, and is done when this returns.
     ///
     /// # Errors
     ///
-    /// The stream's device is not of the team; the data has another length; or something went wrong on the device before.
+    /// The stream's device is not of the team; the data has another length; the stream is being captured; or something went wrong on the
+    /// device before.
     pub fn upload(&mut self, stream: &Stream, data: &[T]) -> Result<()> {
-        let replica = self.find("MulticastBuffer::upload", &stream.gpu)?;
-        stream.upload_into(data, &mut DeviceSliceMut::<T>::of(replica.view(), ..))
+        const CALL: &str = "cuMemcpyHtoDAsync";
+        if data.len() != self.len {
+            return Err(length_mismatch(CALL, data.len(), self.len));
+        }
+        self.copy(CALL, stream, |own| {
+            // SAFETY: the replica and the data have `own.bytes` bytes (the lengths are compared above). `copy` keeps the replica until its last use and
+            // puts all kernels that use it in order with the copy; the data is there until the wait below.
+            unsafe {
+                let stream = stream.handle.stream_ref();
+                linear_copy::from_host(own, data.as_ptr().cast(), own.bytes, stream)
+            }
+        })
+    }
+
+    /// Enqueues a copy that uses the replica of the stream's device, and waits until it is done. Kernels of all devices reach the replica, and copies are not
+    /// atomic: the copy comes after all launches that use any replica, and before those that do later, graphs' too.
+    fn copy(
+        &mut self,
+        call: &'static str,
+        stream: &Stream,
+        enqueue: impl FnOnce(RawView<'_>) -> Result<()>,
+    ) -> Result<()> {
+        stream.handle.refuse_capture(
+            call,
+            "the host would have to wait for the copy",
+            "copy before the capture, or when the graph has been launched",
+        )?;
+        let own = self.find(call, &stream.gpu)?.view();
+        stream.gpu.bind()?;
+        let uses = self.replicas.iter().filter_map(|replica| {
+            let view = RawView::whole::<T>(Some(&replica.memory), self.len);
+            let scope = match Arc::ptr_eq(&replica.gpu.inner, &stream.gpu) {
+                true => view.scope,
+                // Its own device's streams alone may find that nobody else uses it.
+                false => ViewScope::Shared,
+            };
+            RawView { scope, ..view }.use_for(AccessKind::Write)
+        });
+        stream.after_uses(call, own.bytes, uses, || enqueue(own))?;
+        stream.wait_for_borrowed_host_memory()
     }
 
     fn find(&self, call: &'static str, gpu: &Arc<OpenDevice>) -> Result<MulticastReplica<'_, T>> {
@@ -205,7 +233,7 @@ impl<T: Pod> MulticastBuffer<T> {
                     gpu.context().choice,
                     team.join(", ")
                 ),
-                "name all devices that use the buffer in `MulticastBuffer::zeroed`",
+                "name all devices that use the buffer in `MulticastBuffer::zeroed`, by the same `Gpu`",
             ));
         };
         Ok(MulticastReplica {
@@ -216,140 +244,38 @@ impl<T: Pod> MulticastBuffer<T> {
     }
 }
 
-impl<T: Pod> MulticastReplica<'_, T> {
+impl<'a, T: Pod> MulticastReplica<'a, T> {
     /// The local replica.
-    pub(crate) fn view(&self) -> RawView<'_> {
+    pub(crate) fn view(self) -> RawView<'a> {
         RawView::whole::<T>(Some(&self.replica.memory), self.len)
     }
 
     /// How far behind the local replica the multicast object's addresses begin.
-    pub(crate) fn team_offset(&self) -> u64 {
+    pub(crate) fn team_offset(self) -> u64 {
         self.replica.team_offset as u64
     }
 }
 
-/// # Errors
-///
-/// There is no device, one twice, or one that has no multicast memory.
-fn check_team(gpus: &[&Gpu]) -> Result<()> {
-    let device = |gpu: &Gpu| gpu.inner.context().device;
-    let twice = (gpus.iter().enumerate())
-        .find(|(at, gpu)| gpus[..*at].iter().any(|other| device(other) == device(gpu)));
-    if gpus.is_empty() || twice.is_some() {
-        let what = match twice {
-            Some((_, gpu)) => format!("{} is named twice", gpu.inner.context().choice),
-            None => "no device is named".into(),
-        };
-        return Err(Error::misuse(
-            "cuMulticastCreate",
-            Code::INVALID_VALUE,
-            format!("the team of a multicast buffer: {what}"),
-            "name each device that has a replica once",
-        ));
-    }
-    for gpu in gpus {
-        if gpu.attribute(Attribute::MULTICAST_SUPPORTED)? == 0 {
-            return Err(Error::unsupported(
-                format!("multicast memory on {}", gpu.inner.context().choice),
-                "devices that NVLink and an NVSwitch join, and a driver that says so (`Attribute::MULTICAST_SUPPORTED`)",
-            ));
-        }
-        gpu.inner.limits().require_virtual_memory()?;
-    }
-    Ok(())
-}
-
-/// An object of which all devices have been added.
-struct MulticastObject {
-    handle: raw::CUmemGenericAllocationHandle,
-    bytes: usize,
-}
-
-impl MulticastObject {
-    fn create(gpus: &[&Gpu], bytes: usize, handles: &Handles) -> Result<MulticastObject> {
-        let mut properties = raw::CUmulticastObjectProp {
-            numDevices: gpus.len() as u32,
-            size: bytes,
-            ..Default::default()
-        };
-        gpus[0].inner.bind()?;
-        let mut granularity = 0;
-        let least = raw::CUmulticastGranularity_flags::CU_MULTICAST_GRANULARITY_MINIMUM;
-        // SAFETY: the driver writes one number to `granularity` and reads the properties, which outlive the call.
-        unsafe {
-            call!(cuMulticastGetGranularity(
-                &mut granularity,
-                &properties,
-                least
-            ))
-        }?;
-        for gpu in gpus {
-            gpu.inner.bind()?;
-            // Both are powers of two.
-            granularity = granularity.max(PhysicalOptions::default().granularity(&gpu.inner)?);
-        }
-        let rounded = bytes.checked_next_multiple_of(granularity);
-        // Each device needs the addresses twice.
-        let Some(rounded) = rounded.filter(|&bytes| bytes <= isize::MAX as usize / 2) else {
-            return Err(Error::misuse(
-                "cuMulticastCreate",
-                Code::INVALID_VALUE,
-                format!("a multicast buffer of {bytes} bytes"),
-                "rounded up, twice its size must fit into an address space",
-            ));
-        };
-        properties.size = rounded;
-        let mut handle = 0;
-        // SAFETY: the driver writes one handle to `handle` and reads the properties, which outlive the call.
-        unsafe { call!(cuMulticastCreate(&mut handle, &properties)) }.map_err(|error| {
-            error.while_doing(|| {
-                format!(
-                    "a multicast object of {rounded} bytes for {} devices",
-                    gpus.len()
-                )
-            })
-        })?;
-        handles.add(handle);
-        for gpu in gpus {
-            let device = gpu.inner.context().device;
-            // SAFETY: `handles` owns the handle.
-            unsafe { call!(cuMulticastAddDevice(handle, device)) }.map_err(|error| {
-                let choice = gpu.inner.context().choice;
-                error.while_doing(|| format!("adding {choice} to a multicast object"))
-            })?;
-        }
-        Ok(MulticastObject {
-            handle,
-            bytes: rounded,
-        })
-    }
-
-    /// Memory of a device, bound to the object, and both at addresses. All devices have been added, so that the driver waits for none.
-    fn replica(&self, gpu: &Gpu, handles: &Arc<Handles>) -> Result<Replica> {
-        const CALL: &str = "MulticastBuffer::zeroed";
-        let memory = PhysicalMemory::create(&gpu.inner, self.bytes, PhysicalOptions::default())?;
-        let allocation = Allocation::reserved(&gpu.inner, 2 * self.bytes)?;
-        let range = allocation.range(CALL)?;
-        range.append(&gpu.inner, memory.handle(), self.bytes, MappingAccess::ReadWrite)?;
-        let mut held = 0;
-        let address = std::ptr::with_exposed_provenance_mut(range.base as usize);
-        // SAFETY: the memory has just been mapped at this address; the driver writes one handle to `held`, which outlives the call.
-        unsafe { call!(cuMemRetainAllocationHandle(&mut held, address)) }?;
-        // Other devices reach the memory by the object, also when this one has unmapped it.
-        handles.add(held);
-        // SAFETY: `handles` owns both handles; the whole memory is bound to the whole object, which has as many bytes.
-        unsafe { call!(cuMulticastBindMem(self.handle, 0, held, 0, self.bytes, 0)) }.map_err(
-            |error| {
-                let choice = gpu.inner.context().choice;
-                error.while_doing(|| format!("binding memory of {choice} to a multicast object"))
-            },
+impl Replica {
+    /// Memory of the device, bound to the object, and both at addresses.
+    fn create(gpu: &Gpu, object: &Arc<MulticastObject>) -> Result<Replica> {
+        let bytes = object.bytes();
+        let physical = PhysicalMemory::create(&gpu.inner, bytes, PhysicalOptions::default())?;
+        let memory = Allocation::reserved(&gpu.inner, 2 * bytes)?;
+        let range = memory.range("MulticastBuffer::zeroed")?;
+        range.keep(object.clone());
+        range.append(
+            &gpu.inner,
+            physical.handle(),
+            bytes,
+            MappingAccess::ReadWrite,
         )?;
-        range.append(&gpu.inner, self.handle, self.bytes, MappingAccess::ReadWrite)?;
-        range.keep(handles.clone());
+        object.bind(gpu, range.base)?;
+        range.append(&gpu.inner, object.handle(), bytes, MappingAccess::ReadWrite)?;
         Ok(Replica {
             gpu: gpu.clone(),
-            memory: allocation,
-            team_offset: self.bytes,
+            memory,
+            team_offset: bytes,
         })
     }
 }
@@ -363,7 +289,10 @@ impl<T: Pod> std::fmt::Debug for MulticastBuffer<T> {
 
 impl<T: Pod> std::fmt::Debug for MulticastReplica<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (of, choice) = (std::any::type_name::<T>(), self.replica.gpu.inner.context().choice);
+        let (of, choice) = (
+            std::any::type_name::<T>(),
+            self.replica.gpu.inner.context().choice,
+        );
         write!(f, "MulticastReplica<{of}>[{}] of {choice}", self.len)
     }
 }

@@ -1,8 +1,8 @@
 //! Reserved addresses, and what is mapped into them.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use warpsmith_driver::raw;
 

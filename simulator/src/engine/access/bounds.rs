@@ -186,7 +186,9 @@ impl Refused {
                 "a multimem instruction uses addresses of multicast objects alone",
             ),
             AccessError::NotBound { device } => {
-                notes.push(format!("device {device} of the team has none (cuMulticastBindMem)"));
+                notes.push(format!(
+                    "device {device} of the team has none (cuMulticastBindMem)"
+                ));
                 (
                     FaultKind::IllegalAddress,
                     "not all devices of the multicast object's team have memory bound there",

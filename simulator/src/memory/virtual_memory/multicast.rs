@@ -238,6 +238,19 @@ impl Multicast {
         Err(code::ILLEGAL_STATE)
     }
 
+    /// # Errors
+    ///
+    /// Invalid device if it is not of the team.
+    pub(super) fn require_member(&self, call: &str, device: usize) -> Result {
+        if lock(&self.state).team.contains(&device) {
+            return Ok(());
+        }
+        report::remark(&format!(
+            "{call} is refused: device {device} is not of the multicast object's team"
+        ));
+        Err(code::INVALID_DEVICE)
+    }
+
     /// Binds memory to a part of the object, as the replica of `device`; by itself, of the device that it lies on.
     ///
     /// # Errors
@@ -309,7 +322,8 @@ impl Multicast {
         }
         let touched =
             |binding: &Binding| binding.device == device && binding.overlaps(start, bytes);
-        let whole = |binding: &Binding| binding.start >= start && binding.start + binding.bytes <= end;
+        let whole =
+            |binding: &Binding| binding.start >= start && binding.start + binding.bytes <= end;
         let mut found = state.bindings.iter().filter(|b| touched(b)).peekable();
         if found.peek().is_none() || !found.all(whole) {
             return Err(code::INVALID_VALUE);

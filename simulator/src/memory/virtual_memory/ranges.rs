@@ -170,7 +170,8 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Result {
 ///
 /// # Errors
 ///
-/// Invalid value if it is not, or if the range cuts a mapping; not supported for the host's access to memory of a device.
+/// Invalid value if it is not, or if the range cuts a mapping; not supported for the host's access to memory of a device; invalid device for a
+/// device that is not of the team of a multicast object.
 pub(crate) fn set_access(
     address: usize,
     bytes: usize,
@@ -184,14 +185,24 @@ pub(crate) fn set_access(
     }
     let on_device = |base| {
         let memory = ranges.mapped[base].shows.memory();
-        memory.is_none_or(|memory| {
-            matches!(memory.properties.location, MemoryLocation::Device(_))
-        })
+        memory.is_none_or(|memory| matches!(memory.properties.location, MemoryLocation::Device(_)))
     };
     let for_host =
         |grant: &(MemoryLocation, Access)| matches!(grant.0, MemoryLocation::Host { .. });
     if grants.iter().any(for_host) && whole.iter().any(on_device) {
         return Err(code::NOT_SUPPORTED);
+    }
+    for base in &whole {
+        let Mappable::Multicast(object) = &ranges.mapped[base].shows else {
+            continue;
+        };
+        for (location, access) in grants {
+            if let (MemoryLocation::Device(device), Access::Read | Access::ReadWrite) =
+                (location, access)
+            {
+                object.require_member("cuMemSetAccess", *device)?;
+            }
+        }
     }
     for base in whole {
         let mapping = ranges.mapped.get_mut(&base).ok_or(code::INVALID_VALUE)?;
