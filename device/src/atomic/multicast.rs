@@ -329,7 +329,7 @@ impl<T: MulticastStore> MulticastSlice<'_, T> {
     }
 }
 
-/// Words of which one instruction takes four: `f32`, `F16x2`, `Bf16x2`.
+/// Words of which one instruction takes four: `f32`, `F16x2`, `Bf16x2`. There is no such store: PTX has a weak one alone.
 ///
 /// # Safety of the functions
 /// `address` is a multicast address, aligned to 16 bytes, of four words whose replicas are valid and used by strong operations of system scope
@@ -340,12 +340,10 @@ pub trait MulticastGroup: AtomicValue {
     unsafe fn load_add_4<O: LoadOrder>(address: *mut Self) -> [Self; 4];
     #[doc(hidden)]
     unsafe fn add_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]);
-    #[doc(hidden)]
-    unsafe fn store_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]);
 }
 
 macro_rules! groups {
-    ($($type:ty, $from:path, $into:path, $loaded:literal $reduced:literal $stored:literal;)*) => {$(
+    ($($type:ty, $from:path, $into:path, $loaded:literal $reduced:literal;)*) => {$(
         impl MulticastGroup for $type {
             #[inline(always)]
             unsafe fn load_add_4<O: LoadOrder>(address: *mut Self) -> [Self; 4] {
@@ -360,19 +358,13 @@ macro_rules! groups {
                 // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
                 unsafe { to_all!(O, emit_to_all_4!("multimem.red", $reduced, address, values)) }
             }
-            #[inline(always)]
-            unsafe fn store_4<O: StoreOrder>(address: *mut Self, values: [Self; 4]) {
-                let values = values.map($into);
-                // SAFETY: a valid multicast address, used by strong operations only (the condition of this trait's functions).
-                unsafe { to_all!(O, emit_to_all_4!("multimem.st", $stored, address, values)) }
-            }
         }
     )*};
 }
 groups! {
-    f32, identity, identity, ".add.v4.f32" ".add.v4.f32" ".v4.f32";
-    F16x2, F16x2::from_bits, F16x2::to_bits, ".add.acc::f32.v4.f16x2" ".add.v4.f16x2" ".v4.f16x2";
-    Bf16x2, Bf16x2::from_bits, Bf16x2::to_bits, ".add.acc::f32.v4.bf16x2" ".add.v4.bf16x2" ".v4.bf16x2";
+    f32, identity, identity, ".add.v4.f32" ".add.v4.f32";
+    F16x2, F16x2::from_bits, F16x2::to_bits, ".add.acc::f32.v4.f16x2" ".add.v4.f16x2";
+    Bf16x2, Bf16x2::from_bits, Bf16x2::to_bits, ".add.acc::f32.v4.bf16x2" ".add.v4.bf16x2";
 }
 
 impl<T: MulticastGroup> MulticastSlice<'_, T> {
@@ -415,21 +407,5 @@ impl<T: MulticastGroup> MulticastSlice<'_, T> {
         // SAFETY: `group` has found the words inside, which begin at a multiple of 16 bytes; their replicas are valid and used by strong
         // operations of system scope only, by the condition of `from_raw_parts`.
         unsafe { T::add_4::<O>(self.group(group), values) }
-    }
-
-    /// Stores the four words from `4 * group` on to each replica, by one instruction. It is no more atomic than four.
-    ///
-    /// ```no_run
-    /// use warpsmith_device::atomic::{MulticastSlice, Relaxed};
-    /// fn example(words: MulticastSlice<'_, f32>) { words.store_4(0, [1.0, 2.0, 3.0, 4.0], Relaxed) }
-    /// ```
-    ///
-    /// # Panics
-    /// There are not so many words.
-    #[inline(always)]
-    pub fn store_4<O: StoreOrder>(self, group: usize, values: [T; 4], _order: O) {
-        // SAFETY: `group` has found the words inside, which begin at a multiple of 16 bytes; their replicas are valid and used by strong
-        // operations of system scope only, by the condition of `from_raw_parts`.
-        unsafe { T::store_4::<O>(self.group(group), values) }
     }
 }

@@ -86,7 +86,6 @@ fn each_on_groups<T: MulticastAdd + MulticastStore + MulticastGroup>(
 ) {
     each_on_floats(words, value, found);
     words.reduce_add_4(1, [value; 4], Relaxed);
-    words.store_4(2, [value; 4], Relaxed);
     let sums = words.load_reduce_add_4(3, Relaxed);
     for (i, sum) in sums.into_iter().enumerate() {
         found[1 + i].store(sum, Relaxed);
@@ -126,7 +125,6 @@ pub fn multimem_orders(words: MulticastSlice<'_, f32>, found: AtomicSlice<'_, f3
     words.reduce_add_4(1, [1.0; 4], Relaxed);
     words.reduce_add_4(1, [2.0; 4], Release);
     words.reduce_add_4(1, [3.0; 4], SeqCst);
-    words.store_4(1, [1.0; 4], Release);
     found[0].store(words.load_reduce_add(0, Relaxed), Relaxed);
     found[1].store(words.load_reduce_add(0, Acquire), Relaxed);
     found[2].store(words.load_reduce_add(0, SeqCst), Relaxed);

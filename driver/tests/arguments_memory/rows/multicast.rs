@@ -45,16 +45,6 @@ fn without_devices() -> CUmemGenericAllocationHandle {
     *OBJECT.get_or_init(|| get!(cuMulticastCreate(of(1, PIECE))))
 }
 
-/// One that others may import.
-fn shareable() -> CUmemGenericAllocationHandle {
-    static OBJECT: OnceLock<u64> = OnceLock::new();
-    *OBJECT.get_or_init(|| {
-        let object = get!(cuMulticastCreate(with(|p| p.handleTypes = 1)));
-        ok!(cuMulticastAddDevice(object, 0));
-        object
-    })
-}
-
 /// One of which the first piece is bound.
 fn bound(memory: CUmemGenericAllocationHandle) -> CUmemGenericAllocationHandle {
     static OBJECT: OnceLock<u64> = OnceLock::new();
@@ -132,7 +122,6 @@ fn bindings() -> Vec<Row> {
             "more than the memory": INVALID_VALUE => (object(), 0, w.physical, 0, 2 * PIECE, 0);
             "a flag": INVALID_VALUE => (object(), 0, w.physical, 0, PIECE, 1);
             "bound already": INVALID_VALUE => (bound(w.physical), 0, w.physical, 0, PIECE, 0);
-            "memory that others may not have": INVALID_VALUE => (shareable(), 0, w.physical, 0, PIECE, 0);
         }
         cuMulticastBindMem_v2 {
             "nothing": INVALID_VALUE => (NO_HANDLE, 0, 0, w.physical, 0, PIECE, 0);
