@@ -118,6 +118,8 @@ markers! {
     /// `AtomicSlice<T, scope::System>`: words that the kernel uses by atomic operations of system scope alone, so that the host and other kernels may use
     /// them so at the same time. Flat: pointer, length.
     SystemAtomics;
+    /// `MulticastSlice<T>`: words of which each device of a team has a replica. Flat: multicast address, length, address of the local replica.
+    MulticastWords;
     /// `Matrix<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
     InMatrix;
     /// A view of a matrix that the kernel writes through. Flat: pointer, rows, columns, stride in elements (each `u32`).

@@ -11,12 +11,12 @@
 
 use core::marker::PhantomData;
 
-use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
+use crate::atomic::{AtomicSlice, AtomicValue, GridScope, MulticastSlice};
 use crate::dependent::AfterPrimary;
 use crate::graph::{Condition, DeviceGraph};
 use crate::launch::{
-    Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, Out, OutMatrix,
-    OutSurface, OutVolume, RawPtr, Value,
+    Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, MulticastWords, Out,
+    OutMatrix, OutSurface, OutVolume, RawPtr, Value,
 };
 use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;
@@ -50,7 +50,7 @@ impl<T: bytemuck::Pod> Passable for T {}
     label = "its type is none that crosses from the host to the device",
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
-            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, \
+            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, `MulticastSlice<T>`, \
             `DeviceGraph` and `graph::Condition`, each with the lifetime that the launch gives it, and `AfterPrimary` of views and slices",
     note = "of arrays it takes `Texture2d<T>`, `Surface2d<T>` and their like, which have no `AfterPrimary`"
 )]
@@ -121,6 +121,7 @@ mod form {
     pub const SURFACE: u32 = 12;
     pub const DEVICE_GRAPH: u32 = 13;
     pub const CONDITION: u32 = 14;
+    pub const MULTICAST: u32 = 15;
     /// Added where the parameter is an `AfterPrimary` of the form's.
     pub const AFTER_PRIMARY: u32 = 16;
     /// What tells textures and surfaces from others is multiplied by it and added.
@@ -135,7 +136,8 @@ pub trait Form {
     const DIMENSIONS: u32;
 }
 
-/// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), rows, columns and stride
+/// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), a length and the address of a replica
+/// (`(usize, u64)`), rows, columns and stride
 /// (`(u32, u32, u32)`), or depth, rows and [`volume_rows`](crate::view::volume_rows) (`(u32, u32, u64)`).
 pub struct Flat<T, E, const KIND: u32, const FORM: u32, const DIMENSIONS: u32 = 3>(
     PhantomData<fn(T, E)>,
@@ -159,6 +161,7 @@ macro_rules! forms {
 forms! {
     (): ;
     usize: usize;
+    (usize, u64): usize, u64;
     (u32, u32, u32): u32, u32, u32;
     (u32, u32, u64): u32, u32, u64;
 }
@@ -452,6 +455,32 @@ outputs! {
     PerWarp<[T]>, 3;
     Scatter<[T]>, 3, bytemuck::Pod => OfWords;
     AtomicSlice<T, S: GridScope>, 3, AtomicValue;
+}
+
+// SAFETY: a multicast address, the words of each replica, and the address of the local one, which the argument uses by strong operations of
+// system scope alone.
+unsafe impl<T: AtomicValue + 'static> KernelParameter for for<'a> fn(MulticastSlice<'a, T>) {
+    type Marker = MulticastWords<T>;
+    type Element = T;
+    type First = *mut T;
+    type Second = usize;
+    type Third = u64;
+    type Fourth = ();
+    type Argument<'launch> = MulticastSlice<'launch, T>;
+    type Form = Flat<T, (usize, u64), { kind::RAW }, { form::MULTICAST }>;
+
+    #[inline(always)]
+    unsafe fn rebuild<'launch>(
+        first: *mut T,
+        second: usize,
+        third: u64,
+        (): (),
+        _: &'launch Launch,
+    ) -> MulticastSlice<'launch, T> {
+        let local = core::ptr::with_exposed_provenance_mut(third as usize);
+        // SAFETY: the addresses and the length are a replica's of a multicast buffer, by the function's condition.
+        unsafe { MulticastSlice::from_raw_parts(first, local, second) }
+    }
 }
 
 macro_rules! matrices {

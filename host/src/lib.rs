@@ -98,12 +98,12 @@ pub use memory::{
     GrowableBuffer, HintedLocation, HostRead, HostWrite, ImportedPool, LayerExtents, Layered1,
     Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture, Location, MappedBuffer,
     MappingAccess, Matrix, MatrixMut, MemoryPool, MipmappedArray, MipmappedTexture, MissProperty,
-    NormalisedTexel, PeerAccess, PhysicalMemory, PhysicalOptions, PinnedBuffer, PinnedRead,
-    PinnedSlice, PinnedSliceMut, PinnedWrite, PitchedBuffer, PitchedTexture, PitchedVolume,
-    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, PrefetchBatch, RegisteredBuffer,
-    ReusePolicy, Revocable, SharedAtomics, SharedWord, StreamFlag, Surface, Texel, TexelView,
-    Texture, TextureOptions, UnifiedBuffer, UnifiedHints, UnifiedUninit, VolumeMut, Wait,
-    WriteCombinedBuffer, compressed,
+    MulticastBuffer, MulticastReplica, NormalisedTexel, PeerAccess, PhysicalMemory,
+    PhysicalOptions, PinnedBuffer, PinnedRead, PinnedSlice, PinnedSliceMut, PinnedWrite,
+    PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer,
+    PoolUsage, PrefetchBatch, RegisteredBuffer, ReusePolicy, Revocable, SharedAtomics, SharedWord,
+    StreamFlag, Surface, Texel, TexelView, Texture, TextureOptions, UnifiedBuffer, UnifiedHints,
+    UnifiedUninit, VolumeMut, Wait, WriteCombinedBuffer, compressed,
 };
 pub use module::Module;
 pub use module::global::Global;

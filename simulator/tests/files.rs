@@ -92,6 +92,10 @@ fn perform(loaded: &mut Loaded, section: &Section) -> Result<Vec<String>, String
             match given.kind {
                 ParameterKind::Freed => arena.free(address),
                 ParameterKind::Out => shown.push((index, given.ty, address, bytes.len())),
+                ParameterKind::Multicast => {
+                    arena.make_multicast(address);
+                    shown.push((index, given.ty, address, bytes.len()));
+                }
                 ParameterKind::In | ParameterKind::Scalar => {}
             }
             address.to_le_bytes().to_vec()

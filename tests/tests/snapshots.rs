@@ -475,6 +475,27 @@ fn textures_and_surfaces() {
     ));
 }
 
+// covers: VMM-42, VMM-43
+#[test]
+fn multicast() {
+    insta::assert_snapshot!(report_in_order(
+        SM_90,
+        &[
+            "multimem_u32",
+            "multimem_i32",
+            "multimem_u64",
+            "multimem_i64",
+            "multimem_f32",
+            "multimem_f64",
+            "multimem_f16x2",
+            "multimem_bf16x2",
+            "multimem_orders",
+            "norm",
+        ],
+        &["multimem", "fence", "ld.acquire"],
+    ));
+}
+
 /// A graph is launched by its handle and the named stream's; its own handle is in a special register.
 // covers: DGRAPH-05, DGRAPH-06, DGRAPH-12
 #[test]

@@ -40,6 +40,18 @@ macro_rules! ordered {
 }
 pub(super) use {ordered, scoped};
 
+/// The address within global memory of a generic pointer to it.
+#[inline(always)]
+pub(super) fn global<T>(pointer: *mut T) -> u64 {
+    let address: u64;
+    // SAFETY: address arithmetic only.
+    unsafe {
+        instruction!("cvta.to.global.u64 {address}, {pointer};", address = out(reg64) address,
+            pointer = in(reg64) pointer, options(pure, nomem, nostack));
+    }
+    address
+}
+
 macro_rules! emit_load {
     ($semantics:literal, $scope:literal, $type:literal, $class:ident, $address:expr) => {{
         let value;

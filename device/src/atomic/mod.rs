@@ -26,12 +26,16 @@
 
 mod fence;
 mod instructions;
+mod multicast;
 mod order;
 mod slice;
 mod traits;
 mod wide;
 
 pub use fence::fence;
+pub use multicast::{
+    MulticastAdd, MulticastBits, MulticastGroup, MulticastOrder, MulticastSlice, MulticastStore,
+};
 pub use order::{
     AcqRel, Acquire, ClusterScope, FenceOrder, GridScope, LoadOrder, Order, Relaxed, Release,
     Scope, SeqCst, StoreOrder, scope,

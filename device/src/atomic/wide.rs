@@ -51,7 +51,7 @@ mod sm_90 {
             instruction!(
                 concat!("atom", $semantics, $scope, ".global.add.v2.f32 {{{x}, {y}}}, [{address}], {{{a}, {b}}};"),
                 x = out(reg32) x, y = out(reg32) y,
-                address = in(reg64) global($address),
+                address = in(reg64) super::super::instructions::global($address),
                 a = in(reg32) $value.x, b = in(reg32) $value.y,
                 options(nostack),
             );
@@ -65,25 +65,13 @@ mod sm_90 {
                 concat!("atom", $semantics, $scope,
                     ".global.add.v4.f32 {{{x}, {y}, {z}, {w}}}, [{address}], {{{a}, {b}, {c}, {d}}};"),
                 x = out(reg32) x, y = out(reg32) y, z = out(reg32) z, w = out(reg32) w,
-                address = in(reg64) global($address),
+                address = in(reg64) super::super::instructions::global($address),
                 a = in(reg32) $value.x, b = in(reg32) $value.y,
                 c = in(reg32) $value.z, d = in(reg32) $value.w,
                 options(nostack),
             );
             Float4::new(x, y, z, w)
         }};
-    }
-
-    /// The address within global memory of a generic pointer to it.
-    #[inline(always)]
-    fn global<T>(pointer: *mut T) -> u64 {
-        let address: u64;
-        // SAFETY: address arithmetic only.
-        unsafe {
-            instruction!("cvta.to.global.u64 {address}, {pointer};", address = out(reg64) address,
-                pointer = in(reg64) pointer, options(pure, nomem, nostack));
-        }
-        address
     }
 
     impl AtomicVector for Float2 {

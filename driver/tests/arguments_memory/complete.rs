@@ -38,7 +38,7 @@ mod newer {
 
 /// Of which functions these tables are.
 fn is_of_memory(name: &str) -> bool {
-    const PREFIXES: [&str; 13] = [
+    const PREFIXES: [&str; 14] = [
         "cuArray",
         "cuDestroyExternalMemory",
         "cuExternalMemory",
@@ -46,6 +46,7 @@ fn is_of_memory(name: &str) -> bool {
         "cuImportExternalMemory",
         "cuMem",
         "cuMipmapped",
+        "cuMulticast",
         "cuPointer",
         "cuStreamAttach",
         "cuSurf",

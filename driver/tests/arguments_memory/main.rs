@@ -37,6 +37,7 @@ topics! {
     fills,
     interprocess,
     managed,
+    multicast,
     peers,
     pointers,
     pools,

@@ -14,6 +14,7 @@ pub const INVALID_HANDLE: c_uint = 400;
 pub const NOT_FOUND: c_uint = 500;
 pub const ALREADY_REGISTERED: c_uint = 712;
 pub const NOT_REGISTERED: c_uint = 713;
+pub const NOT_PERMITTED: c_uint = 800;
 pub const NOT_SUPPORTED: c_uint = 801;
 pub const UNKNOWN: c_uint = 999;
 

@@ -57,6 +57,7 @@ pub fn is_of_memory(name: &str) -> bool {
         "cuIpcOpenMemHandle",
         "cuMem",
         "cuMipmappedArray",
+        "cuMulticast",
         "cuPointer",
         "cuStreamAttachMemAsync",
         "cuSurf",

@@ -8,5 +8,6 @@ mod common;
 mod export;
 mod kernels;
 mod mappings;
+mod multicast;
 mod physical;
 mod support;

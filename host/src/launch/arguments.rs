@@ -6,8 +6,8 @@
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{
-    Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
-    SurfaceObject, SystemAtomics, TextureObject, Value,
+    Awaited, In, InMatrix, InRef, InTexture, MulticastWords, Out, OutMatrix, OutSurface, OutVolume,
+    RawPtr, SurfaceObject, SystemAtomics, TextureObject, Value,
 };
 use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
 use warpsmith_device::view::volume_rows;
@@ -16,8 +16,8 @@ use super::packer::{Packer, Words};
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
     GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture,
-    PitchedTexture, RegisteredBuffer, SharedAtomics, SharedWord, Surface, Texel, Texture,
-    UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
+    MulticastReplica, PitchedTexture, RegisteredBuffer, SharedAtomics, SharedWord, Surface, Texel,
+    Texture, UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
 use crate::order::access::AccessKind;
 
@@ -145,6 +145,17 @@ writable!(
     &mut RegisteredBuffer<T>,
     &mut AnyBuffer<T>
 );
+
+impl<T: Pod> Argument<MulticastWords<T>> for MulticastReplica<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        // Kernels of all devices use the words beside each other, which is what reads need: no order, and memory that is kept.
+        let local = packer.memory(self.view(), AccessKind::Read);
+        packer.word(local + self.team_offset());
+        packer.word(self.view().len as u64);
+        packer.word(local);
+    }
+}
 
 impl<W: SharedWord> Argument<SystemAtomics<W>> for &SharedAtomics<W> {
     #[inline]

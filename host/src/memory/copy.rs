@@ -15,6 +15,7 @@ use super::host_memory::HostView;
 use super::linear_copy;
 use super::pinned_slice::{PinnedRead, PinnedWrite};
 use super::size::length_mismatch;
+use super::used::Use;
 use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::driver_call::call;
 use crate::driver_call::stream_ref::StreamRef;
@@ -254,10 +255,6 @@ impl Stream {
         uses: &[ViewUse<'_>],
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let enqueue = || {
-            let track = || Track::of(&self.handle);
-            self.gpu.traced(track, || Work::call(call, bytes), enqueue)
-        };
         let number = self.handle.current_number();
         let mut fast = true;
         for used in uses.iter().filter_map(ViewUse::of_memory) {
@@ -277,15 +274,38 @@ impl Stream {
                     allocation.note_write(WriteMark::of(launch));
                 }
             }
-            return enqueue();
+            return self.traced_copy(call, bytes, enqueue);
         }
+        let uses = uses.iter().filter_map(ViewUse::of_memory);
+        self.after_uses(call, bytes, uses, enqueue)
+    }
+
+    /// Enqueues work on so many bytes after all that these uses conflict with. The device's context is bound; its work may use the memory, or it is put in
+    /// one order with the devices whose work does.
+    pub(super) fn after_uses<'u>(
+        &self,
+        call: &'static str,
+        bytes: usize,
+        uses: impl Iterator<Item = Use<'u>>,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let guard = self.gpu.lock_order();
         // Until it is enqueued.
         let launch = self.handle.timeline().next();
-        for used in uses.iter().filter_map(ViewUse::of_memory) {
+        for used in uses {
             used.order(call, &guard, self, &launch)?;
         }
-        enqueue()
+        self.traced_copy(call, bytes, enqueue)
+    }
+
+    fn traced_copy(
+        &self,
+        call: &'static str,
+        bytes: usize,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let track = || Track::of(&self.handle);
+        self.gpu.traced(track, || Work::call(call, bytes), enqueue)
     }
 
     /// Enqueues what writes `to`, so many bytes of it, and reads `data` at the address that `enqueue` is given, and waits until it is done. In a captured

@@ -118,6 +118,9 @@ pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Attach, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
 pub(crate) use virtual_memory::device_location;
-pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};
+pub use virtual_memory::{
+    GrowableBuffer, MappingAccess, MulticastBuffer, MulticastReplica, PhysicalMemory,
+    PhysicalOptions,
+};
 pub use volume::VolumeMut;
 pub use write_combined::{CombinedWrite, WriteCombinedBuffer};

@@ -9,7 +9,7 @@ const LOAD: &[Access] = &[reads("a").by(Proxy::Multimem)];
 const STORE: &[Access] = &[writes("a").by(Proxy::Multimem)];
 const REDUCE: &[Access] = &[updates("a")
     .by(Proxy::Multimem)
-    .ordered(Order::Relaxed, Scope::Device)];
+    .ordered(Order::Relaxed, Scope::System)];
 
 macro_rules! load {
     ($syntax:literal) => {

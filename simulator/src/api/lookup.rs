@@ -6,8 +6,8 @@ use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, external_memory,
     external_semaphore, fill, function, graph, graph_exec, graph_memory, init, interprocess,
-    launch, library, link, managed, managed_batch, memory, memory_operation, module, nodes, peer,
-    pointer, pool, profiler, stream, texture, unsupported, virtual_memory,
+    launch, library, link, managed, managed_batch, memory, memory_operation, module, multicast,
+    nodes, peer, pointer, pool, profiler, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -162,6 +162,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         memory::find,
         memory_operation::find,
         module::find,
+        multicast::find,
         nodes::allocation::find,
         nodes::any::find,
         nodes::batch::find,

@@ -35,6 +35,7 @@ mod managed_batch;
 mod memory;
 mod memory_operation;
 mod module;
+mod multicast;
 mod nodes;
 mod parts;
 mod peer;

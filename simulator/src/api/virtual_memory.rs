@@ -9,8 +9,8 @@ use crate::context::current;
 use crate::memory::access::Access;
 use crate::memory::location::MemoryLocation;
 use crate::memory::virtual_memory::{
-    self, GRANULARITY, HandleTypes, Physical, PhysicalProperties, access_of, free_range, handle_of,
-    mapped_at, reserve, set_access, unmap,
+    self, GRANULARITY, HandleTypes, Mappable, Physical, PhysicalProperties, access_of, free_range,
+    handle_of, mapped_at, reserve, set_access, unmap,
 };
 
 /// `CU_MEM_ALLOCATION_COMP_GENERIC`
@@ -46,7 +46,7 @@ driver_calls! {
     }
 
     Ready fn cuMemRelease(handle: CUmemGenericAllocationHandle) {
-        Physical::release(handle)?;
+        Mappable::release(handle)?;
     }
 
     Ready fn cuMemRetainAllocationHandle(handle: *mut CUmemGenericAllocationHandle, addr: *mut c_void) {
@@ -78,14 +78,17 @@ driver_calls! {
     Ready fn cuMemMap(
         ptr: CUdeviceptr, size: usize, offset: usize, handle: CUmemGenericAllocationHandle, flags: c_ulonglong,
     ) {
-        let memory = handle_of(handle)?;
+        let shown = Mappable::of_handle(handle)?;
         if flags != 0 {
             return Err(code::INVALID_VALUE);
         }
         if offset != 0 {
             return Err(code::NOT_SUPPORTED);
         }
-        virtual_memory::map(ptr as usize, size, memory)?;
+        if let Mappable::Multicast(object) = &shown {
+            object.require_team("cuMemMap")?;
+        }
+        virtual_memory::map(ptr as usize, size, shown)?;
     }
 
     Ready fn cuMemUnmap(ptr: CUdeviceptr, size: usize) {
@@ -116,11 +119,11 @@ driver_calls! {
         shareableHandle: *mut c_void, handle: CUmemGenericAllocationHandle, handleType: CUmemAllocationHandleType,
         flags: c_ulonglong,
     ) {
-        let memory = handle_of(handle)?;
+        let shared = Mappable::of_handle(handle)?;
         if shareableHandle.is_null() || flags != 0 || !is_descriptor(handleType) {
             return Err(code::INVALID_VALUE);
         }
-        put(shareableHandle.cast::<RawFd>(), memory.export()?.into_raw_fd())?;
+        put(shareableHandle.cast::<RawFd>(), shared.export()?.into_raw_fd())?;
     }
 
     Ready fn cuMemImportFromShareableHandle(
@@ -135,7 +138,7 @@ driver_calls! {
         }
         // SAFETY: the caller keeps the descriptor open during the call.
         let descriptor = unsafe { in_place_of_pointer(osHandle) }?;
-        put(handle, Physical::import(descriptor)?)?;
+        put(handle, Mappable::import(descriptor)?)?;
     }
 }
 

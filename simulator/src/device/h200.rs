@@ -152,7 +152,8 @@ const ATTRIBUTES: &[(Attribute, i32)] = &[
     (Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_NUMA_CONFIG, 0),
     (Attribute::CU_DEVICE_ATTRIBUTE_NUMA_ID, -1),
-    (Attribute::CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0),
+    // By the machine: measured 0 where no NVSwitch joins the GPUs. The simulator has multicast objects.
+    (Attribute::CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0),
     (Attribute::CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0),
     (Attribute::CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED, 0),

@@ -52,6 +52,15 @@ pub enum AccessError {
     NotGranted,
     /// It is memory of another device, to which peer access is not enabled.
     NoPeerAccess,
+    /// It is an address of a multicast object, which `multimem` instructions alone use.
+    Multicast,
+    /// It is an address of something else than a multicast object.
+    NotMulticast,
+    /// A device of the multicast object's team has no memory bound there.
+    NotBound {
+        /// Which.
+        device: usize,
+    },
 }
 
 /// The device-visible memory. Device addresses are host addresses.
@@ -63,6 +72,13 @@ pub trait DeviceMemory: Sync {
     /// Checks an access and returns the extent around it, which the engine caches. All of the extent must stay readable
     /// (and writable, where it says so) without a signal at least as long as the kernel runs.
     fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError>;
+
+    /// Checks an access of a `multimem` instruction; the addresses of the bytes that this one stands for, one for each device of the multicast
+    /// object's team. All must stay readable and writable without a signal at least as long as the kernel runs. Memory without multicast
+    /// objects need not have it.
+    fn replicas(&self, _address: u64, _size: u64, _write: bool) -> Result<Vec<u64>, AccessError> {
+        Err(AccessError::NotMulticast)
+    }
 
     /// The allocation that contains the address, else the nearest one before or after it; for reports.
     fn nearest(&self, address: u64) -> Option<AllocationInfo>;

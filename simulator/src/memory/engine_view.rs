@@ -102,6 +102,10 @@ impl DeviceMemory for DeviceView<'_> {
         })
     }
 
+    fn replicas(&self, address: u64, size: u64, write: bool) -> Result<Vec<u64>, AccessError> {
+        virtual_memory::replicas(address as usize, size as usize, write, self.device)
+    }
+
     fn nearest(&self, address: u64) -> Option<engine::AllocationInfo> {
         let address = address as usize;
         let memory = self.memory;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::location::MemoryLocation;
 use super::space::Memory;
-use super::virtual_memory::{Physical, mapped_at};
+use super::virtual_memory::{Physical, memory_at};
 
 /// What the driver knows about an address.
 pub(crate) struct PointerInfo {
@@ -44,7 +44,7 @@ impl PointerInfo {
                 serial,
                 is_registered: false,
                 mapped: (kind == AllocationKind::Mapping)
-                    .then(|| mapped_at(address))
+                    .then(|| Some(memory_at(address)?.0))
                     .flatten(),
             });
         }

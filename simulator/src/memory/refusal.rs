@@ -69,6 +69,9 @@ fn why(address: usize, bytes: usize, how: Use) -> String {
         let writes = how == Use::Write;
         return match validate(address, bytes, writes, None) {
             Err(AccessError::ReadOnly) => "is mapped memory that no device may write".into(),
+            Err(AccessError::Multicast) => {
+                "is an address of a multicast object, which multimem instructions of kernels alone use".into()
+            }
             Err(AccessError::NotGranted) => {
                 "is mapped memory that no device may access: cuMemSetAccess grants it".into()
             }

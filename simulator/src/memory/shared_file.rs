@@ -33,6 +33,8 @@ pub(super) enum Content {
     Plain = 3,
     /// The recordings of an event.
     Event = 4,
+    /// The name of a multicast object.
+    Multicast = 5,
 }
 
 /// A file in memory.

@@ -137,13 +137,14 @@ impl Memory {
         std::mem::take(&mut lock(&self.used_again))
     }
 
-    /// Enters a mapping of physical memory at addresses that were taken for a reservation.
+    /// Enters a mapping of physical memory, whose bytes are a file's, or of what has no bytes of its own, at addresses that were taken for a
+    /// reservation.
     pub(super) fn map(
         &self,
         base: usize,
         len: usize,
         device: usize,
-        file: BorrowedFd<'_>,
+        file: Option<BorrowedFd<'_>>,
     ) -> Option<()> {
         let detail = AllocationDetail {
             kind: AllocationKind::Mapping,
@@ -154,7 +155,9 @@ impl Memory {
             serial: 0,
         };
         let slot = self.slots.add(base, len, detail)?;
-        self.arena.map_file(base, len, file, 0)?;
+        if let Some(file) = file {
+            self.arena.map_file(base, len, file, 0)?;
+        }
         let before = self.arena.named(base, len);
         self.arena.mark(base, len, slot);
         self.changed();

@@ -16,6 +16,8 @@ pub struct Arena {
     memory: Box<[AtomicU64]>,
     allocations: Vec<AllocationInfo>,
     next: u64,
+    /// Those that hold the memory of two devices, one behind the other, by their addresses.
+    multicast: Vec<u64>,
     /// How many allocations are kept, and where the next one would be.
     kept: (usize, u64),
     generation: AtomicU64,
@@ -30,6 +32,7 @@ impl Arena {
             memory,
             allocations: Vec::new(),
             next,
+            multicast: Vec::new(),
             kept: (0, next),
             generation: AtomicU64::new(0),
         };
@@ -50,6 +53,7 @@ impl Arena {
             *word.get_mut() = 0;
         }
         self.allocations.truncate(self.kept.0);
+        self.multicast.clear();
         self.next = self.kept.1;
         *self.generation.get_mut() += 1;
     }
@@ -85,6 +89,11 @@ impl Arena {
             .iter_mut()
             .filter(|a| a.base == address)
             .for_each(|a| a.freed = true);
+    }
+
+    /// Makes the allocation at this address one that multimem instructions alone use.
+    pub fn make_multicast(&mut self, address: u64) {
+        self.multicast.push(address);
     }
 
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
@@ -147,12 +156,29 @@ impl DeviceMemory for Arena {
             .find(|a| address >= a.base && address + size <= a.base + a.size);
         match found {
             Some(a) if a.freed => Err(AccessError::Freed),
+            Some(a) if self.multicast.contains(&a.base) => Err(AccessError::Multicast),
             Some(a) => Ok(Extent {
                 base: a.base,
                 end: a.base + a.size,
                 writable: true,
             }),
             None => Err(AccessError::OutOfBounds),
+        }
+    }
+
+    fn replicas(&self, address: u64, size: u64, _: bool) -> Result<Vec<u64>, AccessError> {
+        let found = self
+            .allocations
+            .iter()
+            .find(|a| address >= a.base && address < a.base + a.size);
+        let half = match found {
+            Some(a) if self.multicast.contains(&a.base) => a.size / 2,
+            _ => return Err(AccessError::NotMulticast),
+        };
+        let base = found.map_or(0, |a| a.base);
+        match address + size <= base + half {
+            true => Ok(vec![address, address + half]),
+            false => Err(AccessError::OutOfBounds),
         }
     }
 

@@ -11,6 +11,7 @@
 //! //! inout f16 fill 0 32   likewise, shown afterwards
 //! //! out s32 64            N values (each byte 0xCD) shown afterwards
 //! //! freed u32 16          a buffer that was freed before the launch
+//! //! multicast u32 1 2     a multicast address: the first half of the values is one device's, the other half another's
 //! //! simulator WHY         a GPU answers something else, and why
 //! //! = ...                 what is expected: notes, the buffers shown, printed text, the fault
 //! //! load                  only loads the module; expects an error or `ok`
@@ -84,7 +85,7 @@ pub fn sections(file: &str) -> Result<Vec<Section>, String> {
                 section.simulator = Some(rest.to_owned());
                 section.place = number + 1..number + 1;
             }
-            ("arg" | "in" | "inout" | "out" | "freed", Some(section)) => {
+            ("arg" | "in" | "inout" | "out" | "freed" | "multicast", Some(section)) => {
                 section.parameters.push(Parameter::parse(text).map_err(at)?);
                 section.place = number + 1..number + 1;
             }

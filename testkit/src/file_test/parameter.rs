@@ -13,6 +13,8 @@ pub enum ParameterKind {
     Out,
     /// The address of a buffer that was freed before the launch.
     Freed,
+    /// A multicast address of two devices' memory, whose values are one behind the other and shown afterwards.
+    Multicast,
 }
 
 /// A parameter.
@@ -52,6 +54,7 @@ impl Parameter {
                 "arg" => ParameterKind::Scalar,
                 "in" => ParameterKind::In,
                 "freed" => ParameterKind::Freed,
+                "multicast" => ParameterKind::Multicast,
                 _ => ParameterKind::Out,
             },
             ty,

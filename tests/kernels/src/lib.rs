@@ -33,6 +33,8 @@ pub mod matrix;
 pub mod memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub mod mma;
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub mod multicast;
 pub mod output;
 pub mod safe;
 pub mod shared_memory;

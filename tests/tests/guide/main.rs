@@ -7,6 +7,7 @@ mod domains;
 mod events;
 mod external;
 mod hierarchy;
+mod multicast;
 mod occupancy;
 mod several_devices;
 mod textures;

@@ -8,6 +8,7 @@ pub mod external;
 pub mod fills;
 pub mod interprocess;
 pub mod managed;
+pub mod multicast;
 pub mod peers;
 pub mod pointers;
 pub mod pools;

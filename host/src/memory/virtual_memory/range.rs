@@ -1,7 +1,8 @@
 //! Reserved addresses, and what is mapped into them.
 
-use std::sync::Mutex;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use warpsmith_driver::raw;
 
@@ -21,6 +22,8 @@ pub(crate) struct AddressRange {
     mapped: Mutex<Mapped>,
     /// Whether the device may only load from some of it.
     is_read_only: AtomicBool,
+    /// See [`keep`](Self::keep).
+    kept: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +64,7 @@ impl AddressRange {
             bytes,
             mapped: Mutex::default(),
             is_read_only: AtomicBool::new(false),
+            kept: OnceLock::new(),
         })
     }
 
@@ -120,6 +124,11 @@ impl AddressRange {
             self.is_read_only.store(true, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Keeps something until the range has been released: what work reaches through what is mapped. The first one counts.
+    pub(crate) fn keep(&self, what: Arc<dyn Any + Send + Sync>) {
+        let _ = self.kept.set(what);
     }
 
     /// Unmaps all chunks from the one that begins at or behind byte `keep` on. Nothing uses them.
@@ -203,7 +212,7 @@ impl Chunk {
 }
 
 /// A range that waits to be given back.
-pub(crate) struct UnusedRange(pub(crate) std::sync::Arc<AddressRange>);
+pub(crate) struct UnusedRange(pub(crate) Arc<AddressRange>);
 
 impl Reclaim for UnusedRange {
     fn bytes(&self) -> usize {

@@ -177,6 +177,23 @@ impl Refused {
                 FaultKind::IllegalAddress,
                 "it is memory of another device, and peer access to that is not enabled",
             ),
+            AccessError::Multicast => (
+                FaultKind::IllegalAddress,
+                "it is an address of a multicast object, which multimem instructions alone use",
+            ),
+            AccessError::NotMulticast => (
+                FaultKind::IllegalAddress,
+                "a multimem instruction uses addresses of multicast objects alone",
+            ),
+            AccessError::NotBound { device } => {
+                notes.push(format!(
+                    "device {device} of the team has none (cuMulticastBindMem)"
+                ));
+                (
+                    FaultKind::IllegalAddress,
+                    "not all devices of the multicast object's team have memory bound there",
+                )
+            }
         };
         let what = format!(
             "invalid global {} of {size} bytes at {address:#x}: {why}",

@@ -16,6 +16,7 @@ pub(crate) mod followed;
 pub(crate) mod locate;
 mod narrow;
 pub(crate) mod path;
+mod replicas;
 pub(crate) mod resolve;
 pub(crate) mod texel;
 mod told;

@@ -11,6 +11,7 @@ use super::declared::{Declared, Region};
 use super::discarded;
 use super::locate::Extent;
 use super::narrow;
+use super::replicas::Replicas;
 use super::resolve::{self, Found};
 use super::values::Stored;
 use crate::check::stream_order::Class;
@@ -68,6 +69,37 @@ pub(crate) fn access_at(
         found,
         perform,
     )
+}
+
+/// Accesses `size` bytes a lane of the memory of each device that a multicast address stands for. `perform` does it in one device's, of this
+/// number in the team.
+pub(crate) fn access_replicas(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    size: u32,
+    mut perform: impl FnMut(&mut Warp, &mut Cluster<'_>, usize, Bytes) -> Flow,
+) -> Flow {
+    let addresses = address.lanes(warp);
+    let Some(replicas) = Replicas::find(warp, cluster, Declared::of(address), &addresses, size)
+    else {
+        return Flow::Fault;
+    };
+    let mask = warp.mask;
+    let mut flow = Flow::Next;
+    for number in 0..replicas.count() {
+        warp.mask = replicas.point(warp, number);
+        let one = |warp: &mut Warp, cluster: &mut Cluster<'_>, bytes| {
+            perform(warp, cluster, number, bytes)
+        };
+        let (stored, found) = (Stored::Unknown, Found::Lanes);
+        flow = resolved(warp, cluster, address, size, stored, found, one);
+        if flow != Flow::Next {
+            break;
+        }
+    }
+    warp.mask = mask;
+    flow
 }
 
 /// As [`access`], for one lane and any number of bytes: where they are. They are touched later, as asynchronous operations do; `Err`: a

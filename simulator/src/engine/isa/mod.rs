@@ -38,6 +38,7 @@ pub(crate) mod matrix_rows;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
+pub(crate) mod multimem;
 pub(crate) mod parameters;
 mod query;
 mod reduction;
@@ -186,6 +187,7 @@ const FAMILIES: &[Family] = &[
     variables::FAMILY,
     memory::FAMILY,
     atomic::FAMILY,
+    multimem::FAMILY,
     barrier::FAMILY,
     fence::FAMILY,
     grid_dependency::FAMILY,

@@ -6,21 +6,27 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `mappable` | what a handle names: physical memory, or a multicast object |
+//! | `multicast` | multicast objects: the team, and the memory that is bound |
 //! | `physical` | physical allocations, their handles, export and import |
 //! | `rights` | which device, and whether the host, may access a mapping |
 //! | `ranges` | reservations and mappings, by address |
 
+mod mappable;
+mod multicast;
 mod physical;
 mod ranges;
 mod rights;
 
+pub(crate) use mappable::Mappable;
+pub(crate) use multicast::Multicast;
 pub(super) use physical::held_memory;
 pub(crate) use physical::{HandleTypes, Physical, PhysicalProperties, handle_of};
 pub(crate) use ranges::{
-    AliasedPages, access_of, free_range, map, mapped_at, reserve, reserved_around, set_access,
-    unmap,
+    AliasedPages, access_of, free_range, map, mapped_at, memory_at, reserve, reserved_around,
+    set_access, unmap,
 };
-pub(super) use ranges::{describe, validate};
+pub(super) use ranges::{describe, replicas, validate};
 
 /// What sizes and addresses of physical memory, reservations and mappings are multiples of, as on an H200.
 pub(crate) const GRANULARITY: usize = 2 << 20;

@@ -44,6 +44,7 @@ pub(crate) struct Physical {
     file: SharedFile,
     /// The device whose memory it takes; none where another process counts it, or where it is the host's.
     counted: Option<usize>,
+    is_imported: bool,
 }
 
 /// A live handle.
@@ -77,7 +78,7 @@ impl Physical {
             }
             return Err(code::OUT_OF_MEMORY);
         };
-        Ok(Self::enter(properties, file, counted))
+        Ok(Self::enter(properties, file, counted, false))
     }
 
     /// A new handle for memory that this or another process has exported.
@@ -88,16 +89,22 @@ impl Physical {
     pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<u64> {
         let (file, numbers) = SharedFile::import(descriptor, Content::Physical)?;
         let properties = decode(numbers).ok_or(code::INVALID_DEVICE)?;
-        Ok(Self::enter(properties, file, None))
+        Ok(Self::enter(properties, file, None, true))
     }
 
-    fn enter(properties: PhysicalProperties, file: SharedFile, counted: Option<usize>) -> u64 {
+    fn enter(
+        properties: PhysicalProperties,
+        file: SharedFile,
+        counted: Option<usize>,
+        is_imported: bool,
+    ) -> u64 {
         let handle = fresh_handle() as u64;
         let memory = Arc::new(Self {
             handle,
             properties,
             file,
             counted,
+            is_imported,
         });
         lock(&HANDLES).insert(handle, Held { memory, times: 1 });
         handle
@@ -147,6 +154,11 @@ impl Physical {
             return Err(code::INVALID_VALUE);
         }
         self.file.duplicate().ok_or(code::OPERATING_SYSTEM)
+    }
+
+    /// Whether other processes may have it.
+    pub(super) fn is_shareable(&self) -> bool {
+        self.is_imported || self.properties.handle_types != HandleTypes::default()
     }
 
     pub(crate) fn bytes(&self) -> usize {

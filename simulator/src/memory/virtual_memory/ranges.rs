@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, RwLock};
 
 use super::GRANULARITY;
+use super::mappable::Mappable;
 use super::physical::Physical;
 use super::rights::Rights;
 use crate::check::stream_order::{PAGE, PhysicalPage};
@@ -27,9 +28,9 @@ struct Ranges {
     given_back: VecDeque<(usize, usize)>,
 }
 
-/// Physical memory at an address.
+/// Physical memory or a multicast object at an address.
 struct Mapping {
-    memory: Arc<Physical>,
+    shows: Mappable,
     rights: Rights,
 }
 
@@ -41,7 +42,7 @@ static RANGES: RwLock<Ranges> = RwLock::new(Ranges {
 
 impl Mapping {
     fn bytes(&self) -> usize {
-        self.memory.bytes()
+        self.shows.bytes()
     }
 }
 
@@ -114,17 +115,17 @@ pub(crate) fn free_range(address: usize, bytes: usize) -> Result {
     Ok(())
 }
 
-/// Maps physical memory at an address. Nobody may access it there until [`set_access`].
+/// Maps physical memory or a multicast object at an address. Nobody may access it there until [`set_access`].
 ///
 /// # Errors
 ///
 /// Invalid value if the addresses are not all reserved by one reservation and free, or not aligned; not supported if `bytes` is not
-/// all of the memory; out of memory if the system refuses.
-pub(crate) fn map(address: usize, bytes: usize, memory: Arc<Physical>) -> Result {
+/// all of it; out of memory if the system refuses.
+pub(crate) fn map(address: usize, bytes: usize, shows: Mappable) -> Result {
     if bytes == 0 || !address.is_multiple_of(GRANULARITY) {
         return Err(code::INVALID_VALUE);
     }
-    if bytes != memory.bytes() {
+    if bytes != shows.bytes() {
         return Err(code::NOT_SUPPORTED);
     }
     let mut ranges = write(&RANGES);
@@ -133,10 +134,10 @@ pub(crate) fn map(address: usize, bytes: usize, memory: Arc<Physical>) -> Result
         return Err(code::INVALID_VALUE);
     }
     Memory::global()
-        .map(address, bytes, memory.device(), memory.file())
+        .map(address, bytes, shows.device(), shows.file())
         .ok_or(code::OUT_OF_MEMORY)?;
     let rights = Rights::default();
-    ranges.mapped.insert(address, Mapping { memory, rights });
+    ranges.mapped.insert(address, Mapping { shows, rights });
     Ok(())
 }
 
@@ -169,7 +170,8 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Result {
 ///
 /// # Errors
 ///
-/// Invalid value if it is not, or if the range cuts a mapping; not supported for the host's access to memory of a device.
+/// Invalid value if it is not, or if the range cuts a mapping; not supported for the host's access to memory of a device; invalid device for a
+/// device that is not of the team of a multicast object.
 pub(crate) fn set_access(
     address: usize,
     bytes: usize,
@@ -182,13 +184,25 @@ pub(crate) fn set_access(
         return Err(code::INVALID_VALUE);
     }
     let on_device = |base| {
-        let properties = ranges.mapped[base].memory.properties;
-        matches!(properties.location, MemoryLocation::Device(_))
+        let memory = ranges.mapped[base].shows.memory();
+        memory.is_none_or(|memory| matches!(memory.properties.location, MemoryLocation::Device(_)))
     };
     let for_host =
         |grant: &(MemoryLocation, Access)| matches!(grant.0, MemoryLocation::Host { .. });
     if grants.iter().any(for_host) && whole.iter().any(on_device) {
         return Err(code::NOT_SUPPORTED);
+    }
+    for base in &whole {
+        let Mappable::Multicast(object) = &ranges.mapped[base].shows else {
+            continue;
+        };
+        for (location, access) in grants {
+            if let (MemoryLocation::Device(device), Access::Read | Access::ReadWrite) =
+                (location, access)
+            {
+                object.require_member("cuMemSetAccess", *device)?;
+            }
+        }
     }
     for base in whole {
         let mapping = ranges.mapped.get_mut(&base).ok_or(code::INVALID_VALUE)?;
@@ -212,13 +226,21 @@ pub(crate) fn access_of(address: usize, location: MemoryLocation) -> Result<Acce
 }
 
 /// What is mapped at an address.
-pub(crate) fn mapped_at(address: usize) -> Option<Arc<Physical>> {
+pub(crate) fn mapped_at(address: usize) -> Option<Mappable> {
     let ranges = read(&RANGES);
     let (_, mapping) = ranges.mapping(address)?;
-    Some(Arc::clone(&mapping.memory))
+    Some(mapping.shows.clone())
 }
 
-/// The mappings of physical memory that is mapped more than once.
+/// The physical memory that an address shows, and which of its bytes.
+pub(crate) fn memory_at(address: usize) -> Option<(Arc<Physical>, usize)> {
+    let ranges = read(&RANGES);
+    let (base, mapping) = ranges.mapping(address)?;
+    Some((Arc::clone(mapping.shows.memory()?), address - base))
+}
+
+/// The mappings of physical memory that is mapped more than once. What is bound to a multicast object that is mapped counts as mapped once
+/// more, at the addresses at which the engine reaches it.
 #[derive(Default)]
 pub(crate) struct AliasedPages {
     /// Address, bytes, and a number of the memory.
@@ -229,18 +251,28 @@ impl AliasedPages {
     /// Those that there are now.
     pub(crate) fn now() -> AliasedPages {
         let ranges = read(&RANGES);
-        let number = |mapping: &Mapping| Arc::as_ptr(&mapping.memory).addr() as u64;
-        let mut times: HashMap<u64, u32> = HashMap::new();
-        for mapping in ranges.mapped.values() {
-            *times.entry(number(mapping)).or_default() += 1;
+        let described = |base: usize, memory: &Arc<Physical>| {
+            let number = Arc::as_ptr(memory).addr() as u64;
+            (base as u64, memory.bytes() as u64, number)
+        };
+        let mut mappings = Vec::new();
+        for (&base, mapping) in &ranges.mapped {
+            match &mapping.shows {
+                Mappable::Memory(memory) => mappings.push(described(base, memory)),
+                Mappable::Multicast(object) => mappings.extend(
+                    (object.bound().iter())
+                        .map(|replica| described(replica.window, &replica.memory)),
+                ),
+            }
         }
-        let aliased = ranges
-            .mapped
-            .iter()
-            .filter(|(_, mapping)| times[&number(mapping)] > 1);
-        let mappings = aliased
-            .map(|(&base, mapping)| (base as u64, mapping.bytes() as u64, number(mapping)))
-            .collect();
+        // A multicast object that is mapped twice has its replicas once.
+        mappings.sort_unstable();
+        mappings.dedup();
+        let mut times: HashMap<u64, u32> = HashMap::new();
+        for &(.., number) in &mappings {
+            *times.entry(number).or_default() += 1;
+        }
+        mappings.retain(|(.., number)| times[number] > 1);
         AliasedPages { mappings }
     }
 
@@ -276,6 +308,9 @@ pub(in crate::memory) fn validate(
             None => AccessError::Unmapped,
             Some(_) => AccessError::OutOfBounds,
         })?;
+        if mapping.shows.memory().is_none() {
+            return Err(AccessError::Multicast);
+        }
         let right = match device {
             Some(device) => mapping.rights.of(MemoryLocation::Device(device)),
             None => mapping.rights.strongest(),
@@ -297,6 +332,30 @@ pub(in crate::memory) fn validate(
             return Ok(*so_far);
         }
     }
+}
+
+/// Where the engine reaches the bytes that a multicast address stands for, one address for each device of the team.
+pub(in crate::memory) fn replicas(
+    address: usize,
+    size: usize,
+    writes: bool,
+    device: usize,
+) -> std::result::Result<Vec<u64>, AccessError> {
+    let ranges = read(&RANGES);
+    let (base, mapping) = (ranges.mapping(address)).ok_or(AccessError::NotMulticast)?;
+    let Mappable::Multicast(object) = &mapping.shows else {
+        return Err(AccessError::NotMulticast);
+    };
+    match mapping.rights.of(MemoryLocation::Device(device)) {
+        Access::None => return Err(AccessError::NotGranted),
+        Access::Read if writes => return Err(AccessError::ReadOnly),
+        Access::Read | Access::ReadWrite => {}
+    }
+    let offset = address - base;
+    if size > mapping.bytes() - offset {
+        return Err(AccessError::OutOfBounds);
+    }
+    object.replicas(offset, size)
 }
 
 /// What is known about an address at which nothing is mapped, with the range that it is said of.
