@@ -4,6 +4,7 @@ mod captured_access;
 #[path = "../common/mod.rs"]
 mod common;
 mod contexts;
+mod graphs;
 mod peers;
 mod runtime_library;
 mod several;

@@ -55,8 +55,17 @@ impl Device {
     fn new(ordinal: CUdevice) -> Device {
         let context: CUcontext = get!(cuDevicePrimaryCtxRetain(ordinal));
         ok!(cuCtxSetCurrent(context));
+        Device::of_current(context)
+    }
+
+    /// The current context, with the kernels.
+    pub fn of_current(context: CUcontext) -> Device {
         let module = get!(cuModuleLoadData(PTX.as_ptr().cast()));
         Device { context, module }
+    }
+
+    pub fn function(&self, name: &core::ffi::CStr) -> CUfunction {
+        get!(cuModuleGetFunction(self.module, name.as_ptr()))
     }
 
     pub fn enter(&self) {
@@ -66,7 +75,7 @@ impl Device {
     /// Launches a kernel of so many threads in a stream of this device, which is current afterwards.
     fn launch(&self, name: &core::ffi::CStr, threads: u32, stream: CUstream, at: CUdeviceptr) {
         self.enter();
-        let function: CUfunction = get!(cuModuleGetFunction(self.module, name.as_ptr()));
+        let function = self.function(name);
         let mut arguments = [at, 1];
         let [first, second] = &mut arguments;
         let mut parameters: [*mut c_void; 2] =
@@ -93,8 +102,7 @@ pub fn two_devices() -> [Device; 2] {
 pub fn fault_of(device: CUdevice, address: CUdeviceptr) -> String {
     let before: CUcontext = get!(cuCtxGetCurrent());
     let context: CUcontext = get!(cuCtxCreate_v2(0, device));
-    let module = get!(cuModuleLoadData(PTX.as_ptr().cast()));
-    let lost = Device { context, module };
+    let lost = Device::of_current(context);
     lost.add(address);
     fails!(700, cuCtxSynchronize());
     let text = fault(context).expect("a fault").to_string();
@@ -343,7 +351,7 @@ fn a_copy_on_the_default_stream_comes_between_the_work_of_both_devices() {
 }
 
 /// A device of a pool's access.
-fn on(device: c_int) -> CUmemLocation {
+pub fn on(device: c_int) -> CUmemLocation {
     let mut location = CUmemLocation {
         type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
         ..Default::default()
@@ -519,7 +527,7 @@ fn graph_on_the_second(devices: &[Device], granted: &[CUdevice], users: &[usize]
     ));
     for &user in users {
         devices[user].enter();
-        let function: CUfunction = get!(cuModuleGetFunction(devices[user].module, c"add".as_ptr()));
+        let function = devices[user].function(c"add");
         let mut arguments = [at, 1];
         let [first, second] = &mut arguments;
         let mut parameters: [*mut c_void; 2] =

@@ -42,6 +42,8 @@ pub(crate) enum EndMemory {
 pub(crate) struct End {
     layout: Layout,
     pub(crate) memory: EndMemory,
+    /// Whose memory it is; `None` for the host's, managed and mapped memory, and arrays.
+    device: Option<usize>,
     /// Of which array, if it is one.
     array: Option<ArrayPart>,
 }
@@ -270,6 +272,30 @@ impl Transfer {
         (self.to.memory, self.from.memory)
     }
 
+    /// The devices whose memory the ends are, destination first: what an update of a graph may not change.
+    pub(crate) fn devices(&self) -> [Option<usize>; 2] {
+        [self.to.device, self.from.device]
+    }
+
+    /// Refuses a copy in a graph, by a device, of memory of a pool that the device may not use. Plain memory needs no access (H100, driver
+    /// 580.159.04).
+    ///
+    /// # Errors
+    ///
+    /// Invalid value.
+    pub(crate) fn refuse_other_pools(&self, device: usize) -> Result {
+        for (end, name) in [(&self.from, "its source"), (&self.to, "its destination")] {
+            if end.device.is_some_and(|owner| owner != device)
+                && pool::of_address(end.address()).is_some_and(|pool| !pool.is_accessible(device))
+            {
+                let what = format!("a copy of {} bytes", self.bytes());
+                refusal::tell_of_no_access(&what, name, end.address(), device);
+                return Err(code::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the source of pageable memory away, so that the caller may change it at once.
     ///
     /// # Safety
@@ -297,6 +323,7 @@ impl Transfer {
         End {
             layout: Layout::packed(address, &self.extent),
             memory: EndMemory::Pageable,
+            device: None,
             array: None,
         }
     }
@@ -481,6 +508,7 @@ impl End {
         let mut end = Self {
             layout,
             memory: EndMemory::Known,
+            device: None,
             array: None,
         };
         if extent.is_empty() {
@@ -505,6 +533,7 @@ impl End {
                 refusal::tell_of_host_memory(&what(), name, address);
                 return Err(code::INVALID_VALUE);
             }
+            end.device = Memory::global().find(address).and_then(|info| info.device);
             return Ok(end);
         }
         // An address in the arena that is no live allocation cannot be the program's own memory.
@@ -525,6 +554,7 @@ impl End {
         Ok(Self {
             layout: array.layout(side.at, extent)?,
             memory: EndMemory::Array,
+            device: None,
             array: Some(ArrayPart {
                 handle: array.handle,
                 at: side.at,
