@@ -405,7 +405,14 @@ fn a_copy_of_memory_of_the_others_pool_needs_access() {
     ok!(cuMemPoolSetAccess(pool, &access, 1));
     let copy = copy(own[0], own[1], 16);
     let context = two.contexts[0];
-    ok!(cuGraphAddMemcpyNode(&mut node, graph, null(), 0, &copy, context));
+    ok!(cuGraphAddMemcpyNode(
+        &mut node,
+        graph,
+        null(),
+        0,
+        &copy,
+        context
+    ));
     ok!(cuMemsetD32Async(own[0], 0, 16, stream));
     two.run(instantiate(graph), 0);
     assert_eq!(download::<u32>(own[0], 5), [5, 5, 5, 5, 0]);

@@ -10,5 +10,6 @@ mod keepers;
 mod memory;
 mod nodes;
 mod order;
+mod several_devices;
 mod update_rules;
 mod updates;
