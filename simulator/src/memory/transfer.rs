@@ -43,7 +43,7 @@ pub(crate) struct End {
     layout: Layout,
     pub(crate) memory: EndMemory,
     /// Whose memory it is; `None` for the host's, managed and mapped memory, and arrays.
-    device: Option<usize>,
+    device: Option<u16>,
     /// Of which array, if it is one.
     array: Option<ArrayPart>,
 }
@@ -273,7 +273,7 @@ impl Transfer {
     }
 
     /// The devices whose memory the ends are, destination first: what an update of a graph may not change.
-    pub(crate) fn devices(&self) -> [Option<usize>; 2] {
+    pub(crate) fn devices(&self) -> [Option<u16>; 2] {
         [self.to.device, self.from.device]
     }
 
@@ -285,7 +285,7 @@ impl Transfer {
     /// Invalid value.
     pub(crate) fn refuse_other_pools(&self, device: usize) -> Result {
         for (end, name) in [(&self.from, "its source"), (&self.to, "its destination")] {
-            if end.device.is_some_and(|owner| owner != device)
+            if end.device.is_some_and(|owner| usize::from(owner) != device)
                 && pool::of_address(end.address()).is_some_and(|pool| !pool.is_accessible(device))
             {
                 let what = format!("a copy of {} bytes", self.bytes());
@@ -533,7 +533,8 @@ impl End {
                 refusal::tell_of_host_memory(&what(), name, address);
                 return Err(code::INVALID_VALUE);
             }
-            end.device = Memory::global().find(address).and_then(|info| info.device);
+            let owner = Memory::global().find(address).and_then(|info| info.device);
+            end.device = owner.and_then(|device| u16::try_from(device).ok());
             return Ok(end);
         }
         // An address in the arena that is no live allocation cannot be the program's own memory.
