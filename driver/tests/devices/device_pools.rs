@@ -6,7 +6,7 @@ use crate::two::{Device, fault_of, two_devices, with_devices, with_two_devices};
 use warpsmith_driver::fault;
 
 /// A device of a pool's access.
-fn on(device: c_int) -> CUmemLocation {
+pub fn on(device: c_int) -> CUmemLocation {
     let mut location = CUmemLocation {
         type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
         ..Default::default()
@@ -182,7 +182,7 @@ fn graph_on_the_second(devices: &[Device], granted: &[CUdevice], users: &[usize]
     ));
     for &user in users {
         devices[user].enter();
-        let function: CUfunction = get!(cuModuleGetFunction(devices[user].module, c"add".as_ptr()));
+        let function = devices[user].function(c"add");
         let mut arguments = [at, 1];
         let [first, second] = &mut arguments;
         let mut parameters: [*mut c_void; 2] =

@@ -5,6 +5,7 @@ mod captured_access;
 mod common;
 mod contexts;
 mod device_pools;
+mod graphs;
 mod peers;
 mod runtime_library;
 mod several;

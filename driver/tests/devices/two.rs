@@ -47,15 +47,24 @@ const PTX: &core::ffi::CStr = c"
 /// A device's primary context, made current, with the kernels.
 pub struct Device {
     pub context: CUcontext,
-    pub module: CUmodule,
+    module: CUmodule,
 }
 
 impl Device {
     pub fn new(ordinal: CUdevice) -> Device {
         let context: CUcontext = get!(cuDevicePrimaryCtxRetain(ordinal));
         ok!(cuCtxSetCurrent(context));
+        Device::of_current(context)
+    }
+
+    /// The current context, with the kernels.
+    pub fn of_current(context: CUcontext) -> Device {
         let module = get!(cuModuleLoadData(PTX.as_ptr().cast()));
         Device { context, module }
+    }
+
+    pub fn function(&self, name: &core::ffi::CStr) -> CUfunction {
+        get!(cuModuleGetFunction(self.module, name.as_ptr()))
     }
 
     pub fn enter(&self) {
@@ -65,7 +74,7 @@ impl Device {
     /// Launches a kernel of so many threads in a stream of this device, which is current afterwards.
     pub fn launch(&self, name: &core::ffi::CStr, threads: u32, stream: CUstream, at: CUdeviceptr) {
         self.enter();
-        let function: CUfunction = get!(cuModuleGetFunction(self.module, name.as_ptr()));
+        let function = self.function(name);
         let mut arguments = [at, 1];
         let [first, second] = &mut arguments;
         let mut parameters: [*mut c_void; 2] =
@@ -92,8 +101,7 @@ pub fn two_devices() -> [Device; 2] {
 pub fn fault_of(device: CUdevice, address: CUdeviceptr) -> String {
     let before: CUcontext = get!(cuCtxGetCurrent());
     let context: CUcontext = get!(cuCtxCreate_v2(0, device));
-    let module = get!(cuModuleLoadData(PTX.as_ptr().cast()));
-    let lost = Device { context, module };
+    let lost = Device::of_current(context);
     lost.add(address);
     fails!(700, cuCtxSynchronize());
     let text = fault(context).expect("a fault").to_string();

@@ -138,6 +138,11 @@ impl<'body> GraphBuilder<'body> {
         }
     }
 
+    /// What nodes are added to.
+    pub(super) fn position(&self) -> BuilderPosition {
+        self.position
+    }
+
     /// Notes that an error has left something behind.
     pub(super) fn break_at(&mut self, node: Node, what: &'static str) {
         self.broken.get_or_insert(Broken { node, what });

@@ -7,8 +7,6 @@
 //! The driver's mode is "relaxed": what the other modes refuse (allocating elsewhere, asking events) is harmless here, since all calls
 //! that could break a capture are refused before they reach the driver.
 
-use std::any::Any;
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,22 +15,18 @@ use std::sync::{Arc, Mutex};
 use bytemuck::Pod;
 use warpsmith_driver::raw;
 
-use super::builder::{Broken, GraphBuilder};
-use super::contents::{Contents, EventAction, MemoryId, RecordedHost, RecordedKernel, next_number};
+use super::builder::GraphBuilder;
+use super::capture_state::CaptureState;
+use super::contents::{EventAction, RecordedHost, next_number};
 use super::description::Graph;
 use super::new_node::last_captured_node;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Node, Result};
-use crate::gpu::open_device::check_same_device;
+use crate::gpu::open_device::{check_same_device, put_in_one_order};
 use crate::memory::DeviceBuffer;
 use crate::order::access::Access;
-use crate::order::capture::{CaptureRecorder, RecordedLaunch};
-use crate::order::entries::Entries;
+use crate::order::capture::CaptureRecorder;
 use crate::order::history::OrderedMemory;
-use crate::order::launchable_graph::LaunchableGraph;
-use crate::order::memory_use::MemoryUse;
-use crate::order::order_lock::OrderGuard;
-use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
 use crate::stream::event::Event;
 use crate::stream::host_function::run_repeated;
@@ -45,83 +39,6 @@ pub struct Capture<'scope, 'env: 'scope> {
     /// Invariant in both, as the scopes of `std::thread`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
-}
-
-/// What all streams of a capture share.
-pub(super) struct CaptureState {
-    /// That of the graph, too.
-    pub(super) number: u64,
-    pub(super) recorded: Mutex<Recorded>,
-}
-
-#[derive(Default)]
-pub(super) struct Recorded {
-    /// The uses of memory. The contents keep the memory, so no id is used twice.
-    uses: HashMap<MemoryId, Entries<Arc<StreamHandle>>>,
-    pub(super) contents: Contents,
-    /// Why nothing can be made of the graph.
-    pub(super) broken: Option<Broken>,
-    /// The streams besides the first.
-    forks: Vec<Arc<StreamHandle>>,
-}
-
-impl CaptureRecorder for CaptureState {
-    fn number(&self) -> u64 {
-        self.number
-    }
-
-    fn order_use(
-        &self,
-        guard: &OrderGuard<'_>,
-        memory: Arc<dyn OrderedMemory>,
-        stream: &Arc<StreamHandle>,
-        access: Access,
-    ) -> Result<()> {
-        let mut recorded = lock(&self.recorded);
-        let entries = recorded.uses.entry(MemoryId::of(&*memory)).or_default();
-        for other in entries.before(stream, &access) {
-            stream.follow_captured(guard, &other)?;
-        }
-        entries.add(stream, access);
-        memory.history().join_graph(guard);
-        recorded.contents.add_use(&MemoryUse { memory, access });
-        Ok(())
-    }
-
-    fn keep_launch(
-        &self,
-        _guard: &OrderGuard<'_>,
-        stream: &StreamHandle,
-        launch: Arc<dyn RecordedLaunch>,
-    ) -> Result<()> {
-        let node = last_captured_node(stream.stream_ref());
-        let (node, known) = match node {
-            Ok(node) => (Some(Node::new(node, self.number)), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
-        lock(&self.recorded)
-            .contents
-            .launches
-            .push(RecordedKernel { node, launch });
-        known
-    }
-
-    fn use_graph(
-        &self,
-        guard: &OrderGuard<'_>,
-        stream: &Arc<StreamHandle>,
-        graph: &LaunchableGraph,
-    ) -> Result<()> {
-        for used in &graph.uses {
-            self.order_use(guard, used.memory.clone(), stream, used.access)?;
-        }
-        lock(&self.recorded).contents.keep_launchable(graph);
-        Ok(())
-    }
-
-    fn keep(&self, _guard: &OrderGuard<'_>, object: Arc<dyn Any + Send + Sync>) {
-        lock(&self.recorded).contents.kept.push(object);
-    }
 }
 
 impl Stream {
@@ -200,6 +117,7 @@ impl Stream {
         // A legacy default stream that was dropped and is idle counts no more.
         gpu.order().destroy_idle_streams();
         let state = Arc::new(CaptureState {
+            gpu: gpu.clone(),
             number: next_number(),
             recorded: Mutex::default(),
         });
@@ -264,7 +182,9 @@ impl Stream {
             for stream in recorded.forks.iter().chain([&self.handle]) {
                 stream.leave_capture(&guard);
             }
-            gpu.order().remove_capture(&guard, state.number);
+            for gpu in recorded.contents.devices_besides(gpu).chain([gpu]) {
+                gpu.order().remove_capture(&guard, state.number);
+            }
             ended.and(joined)
         };
         if handle.is_null() {
@@ -291,27 +211,39 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     /// Brings another stream into the capture: what is enqueued there from here on becomes part of the graph, after what the captured
     /// stream holds now and beside what it gets later. It stays in the capture until the end.
     ///
+    /// It may be a stream of another device, on which what it is given runs. The graph is launched in streams of the device on which the capture began.
+    ///
     /// # Errors
     ///
-    /// The stream is part of a capture already, or of another device, or one that cannot be captured (see [`Stream::capture`]).
+    /// The stream is part of a capture already, or one that cannot be captured (see [`Stream::capture`]).
     pub fn fork(&'scope self, stream: &'scope mut Stream) -> Result<&'scope Stream> {
-        let gpu = &self.origin.gpu;
-        check_same_device(
-            "cuStreamWaitEvent",
-            ("the stream", &stream.gpu),
-            ("the capture", gpu),
-        )?;
+        let gpu = &stream.gpu;
         stream.handle.refuse_capture(
             "Capture::fork",
             "it is part of a capture already",
             "use it as it is, if it is this capture; else fork another stream",
         )?;
+        let is_elsewhere = !Arc::ptr_eq(gpu, &self.origin.gpu);
+        if is_elsewhere {
+            put_in_one_order(gpu, &self.origin.gpu);
+            // As for the first stream.
+            gpu.order().destroy_idle_streams();
+        }
         gpu.bind()?;
         let guard = gpu.lock_order();
         gpu.order()
             .check_capture(&guard, "Capture::fork", &stream.handle)?;
         stream.handle.enter_capture(&guard, self.state.number)?;
-        lock(&self.state.recorded).forks.push(stream.handle.clone());
+        {
+            let recorded = &mut *lock(&self.state.recorded);
+            recorded.forks.push(stream.handle.clone());
+            if is_elsewhere {
+                recorded.contents.add_device(gpu);
+            }
+            if gpu.order().capture_of(&guard, &stream.handle).is_none() {
+                gpu.order().add_capture(&guard, self.state.clone());
+            }
+        }
         stream.handle.follow_captured(&guard, &self.origin.handle)?;
         Ok(stream)
     }
@@ -364,15 +296,15 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// # Errors
     ///
-    /// The stream is not part of this capture, or the event is of another device.
+    /// The stream is not part of this capture, or the event is of another device than the stream.
     // covers: GRAPH-09, GRAPH-36
     pub fn record_external(&self, stream: &Stream, event: &Event) -> Result<()> {
         const CALL: &str = "cuEventRecordWithFlags";
         /// `CU_EVENT_RECORD_EXTERNAL`
         const EXTERNAL: u32 = 1;
         self.check_member(CALL, stream)?;
-        let gpu = &self.origin.gpu;
-        check_same_device(CALL, ("the event", event.gpu()), ("the capture", gpu))?;
+        let gpu = &stream.gpu;
+        check_same_device(CALL, ("the event", event.gpu()), ("the stream", gpu))?;
         gpu.bind()?;
         let _guard = gpu.lock_order();
         // SAFETY: `stream` owns the stream, which is captured; the contents keep the event.
@@ -393,15 +325,17 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// # Errors
     ///
-    /// The stream is not part of this capture, or the event is of another device, or stands for a node of a capture.
+    /// The stream is not part of this capture, or the event stands for a node of a capture.
     // covers: GRAPH-09, GRAPH-36
     pub fn wait_external(&self, stream: &Stream, event: &Event) -> Result<()> {
         const CALL: &str = "cuStreamWaitEvent";
         /// `CU_EVENT_WAIT_EXTERNAL`
         const EXTERNAL: u32 = 1;
         self.check_member(CALL, stream)?;
-        let gpu = &self.origin.gpu;
-        check_same_device(CALL, ("the event", event.gpu()), ("the capture", gpu))?;
+        let gpu = &stream.gpu;
+        if !Arc::ptr_eq(&self.origin.gpu, event.gpu()) {
+            put_in_one_order(&self.origin.gpu, event.gpu());
+        }
         gpu.bind()?;
         let _guard = gpu.lock_order();
         event.refuse_captured(CALL)?;

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::builder::Broken;
-use super::capture::{Capture, CaptureState};
+use super::capture::Capture;
+use super::capture_state::CaptureState;
 use super::child::{UNKNOWN_NODES, make_child};
 use super::contents::{Contents, null_node};
 use super::description::Graph;

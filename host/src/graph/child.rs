@@ -15,7 +15,6 @@ use super::part::PartKind;
 use super::template::turns;
 use crate::driver_call::call;
 use crate::error::{Node, Result};
-use crate::gpu::open_device::check_same_device;
 
 impl GraphBuilder<'_> {
     /// Adds a copy of a graph, as one node: all of it is done before what follows the node. It uses what the graph uses; later changes of the
@@ -42,13 +41,13 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// The graph is of another device, allocates memory, or has loops or branches; in the body of a loop or a branch, it has nodes that such a
-    /// body cannot hold.
+    /// The graph allocates memory, or has loops or branches; in the body of a loop or a branch, it has nodes that such a body cannot hold, or is
+    /// of another device.
     // covers: GRAPH-11
     pub fn child(&mut self, graph: &Graph) -> Result<ChildNode> {
         const CALL: &str = "cuGraphAddChildGraphNode";
-        check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
         graph.refuse_broken(CALL)?;
+        self.include_devices_of(CALL, graph)?;
         nested::refuse_uncopyable(CALL, &graph.contents)?;
         self.gpu.bind()?;
         {

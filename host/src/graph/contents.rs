@@ -8,6 +8,7 @@ use warpsmith_driver::raw;
 
 use super::condition_order::ConditionOrder;
 use crate::error::Node;
+use crate::gpu::open_device::OpenDevice;
 use crate::order::capture::RecordedLaunch;
 use crate::order::history::OrderedMemory;
 use crate::order::launchable_graph::LaunchableGraph;
@@ -42,6 +43,8 @@ pub(crate) struct Contents {
     pub(crate) launchable: Vec<Arc<dyn Any + Send + Sync>>,
     /// Where the kernels of those tell of panics; each once.
     pub(crate) panics: Vec<Arc<PanicSource>>,
+    /// The devices of nodes that are of another one than the graph; the graph's own may be among them.
+    pub(crate) devices: Vec<Arc<OpenDevice>>,
     /// A node that the body of a loop or a branch cannot hold, if there is one.
     pub(crate) outside_of_bodies: Option<&'static str>,
     /// The conditions, which cannot be copied with the graph.
@@ -138,7 +141,7 @@ impl Contents {
         });
     }
 
-    /// Takes out what `absorb` has put in, but for memory, of which only the sum is known, and for where panics are told.
+    /// Takes out what `absorb` has put in, but for memory, of which only the sum is known, for where panics are told, and for devices.
     pub(crate) fn remove(&mut self, other: &Contents) {
         remove_each(&mut self.launches, &other.launches, |one, two| {
             Arc::ptr_eq(&one.launch, &two.launch)
@@ -172,6 +175,7 @@ impl Contents {
         self.kept.extend(other.kept);
         self.launchable.extend(other.launchable);
         self.add_panics(&other.panics);
+        other.devices.iter().for_each(|gpu| self.add_device(gpu));
         self.outside_of_bodies = self.outside_of_bodies.or(other.outside_of_bodies);
         self.conditions.absorb(other.conditions);
         self.passed_conditions.extend(other.passed_conditions);

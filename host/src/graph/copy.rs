@@ -1,14 +1,15 @@
 //! Nodes that copy or fill memory.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use warpsmith_driver::raw::{self, CUmemorytype};
 
-use super::builder::GraphBuilder;
+use super::builder::{BuilderPosition, GraphBuilder};
 use super::handle::sealed::Named;
 use super::handle::{CopyNode, FillNode};
 use super::new_node::capture_one_node;
-use super::part::{CopyShape, PartKind};
+use super::part::{CopyShape, FillShape, PartKind};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
@@ -16,17 +17,25 @@ use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::memory::allocation::Allocation;
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
+use crate::memory::used::Use;
 use crate::memory::view::RawView;
 use crate::memory::{
-    Array, ArrayExtents, DeviceRead, DeviceWrite, Matrix, MatrixMut, PinnedBuffer, PinnedRead,
-    PinnedWrite, Shape, Texel, TexelSide, check_length, check_same_extents, check_same_shape,
-    texel_copy,
+    Array, ArrayExtents, DeviceRead, DeviceWrite, Matrix, MatrixMut, PeerAccess, PinnedBuffer,
+    PinnedRead, PinnedWrite, Shape, Texel, TexelSide, check_length, check_same_extents,
+    check_same_shape, texel_copy,
 };
 use crate::order::access::AccessKind;
 use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds a copy from device memory to device memory.
+    ///
+    /// The sides may be memory of two devices, if one of the two is passed by a view that lets the other device use it
+    /// ([`PeerAccess::view`](crate::PeerAccess::view)): the node is of that device.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ; or no device reaches both sides; in the body of a loop or a branch, a side is of another device.
     // covers: GRAPH-06
     pub fn copy<S, D>(&mut self, from: &S, to: &mut D) -> Result<CopyNode>
     where
@@ -199,12 +208,16 @@ impl GraphBuilder<'_> {
         self.add_copy(copy)
     }
 
-    fn add_copy(&mut self, copy: Option<PlannedCopy>) -> Result<CopyNode> {
+    fn add_copy(&mut self, copy: Option<PlannedCopy<'_>>) -> Result<CopyNode> {
         let Some(copy) = copy else {
             return self.empty().map(CopyNode::named);
         };
-        copy.check(&self.gpu)?;
-        let context = self.gpu.context().raw();
+        if self.position() == BuilderPosition::Body {
+            copy.check_same_device(&self.gpu)?;
+        }
+        let gpu = copy.check(&self.gpu)?;
+        self.include_device(COPY, &gpu)?;
+        let context = gpu.context().raw();
         let node = self.add_kind(PartKind::Copy(copy.shape), &[], &copy.uses, |new| {
             // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `copy`, whose sides are memory of as many
             // bytes (`PlannedCopy`); the contents keep it.
@@ -219,6 +232,9 @@ impl GraphBuilder<'_> {
                 ))
             }
         })?;
+        for kept in copy.keepers() {
+            self.keep_with(node, |contents| contents.kept.push(kept.clone()));
+        }
         Ok(CopyNode::named(node))
     }
 
@@ -238,9 +254,14 @@ impl GraphBuilder<'_> {
         let Some(used) = fill_use(to) else {
             return self.empty().map(FillNode::named);
         };
-        used.check(&self.gpu)?;
+        used.check()?;
         let pattern = pattern?;
-        let node = self.add_kind(PartKind::Fill, &[], &[used.memory], |new| {
+        let gpu = used.gpu().clone();
+        self.include_device(FILL, &gpu)?;
+        let kind = PartKind::Fill(used.shape());
+        let node = self.add_kind(kind, &[], &[used.memory], |new| {
+            // The node is of the stream's device.
+            gpu.bind()?;
             // Some drivers refuse a memset node for memory of a pool; a memset of it can always be captured.
             capture_one_node(new, |stream| pattern.set(to, stream))
         })?;
@@ -260,14 +281,20 @@ pub(super) struct FillUse<'a> {
 impl FillUse<'_> {
     /// # Errors
     ///
-    /// The memory is of another device, or mapped for reading alone.
-    pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
-        check_same_device(
-            FILL,
-            ("the memory", &self.allocation.gpu),
-            ("the graph", gpu),
-        )?;
+    /// The memory is mapped for reading alone.
+    pub(super) fn check(&self) -> Result<()> {
         self.allocation.check_writable(FILL)
+    }
+
+    /// The device of the node.
+    pub(super) fn gpu(&self) -> &Arc<OpenDevice> {
+        &self.allocation.gpu
+    }
+
+    pub(super) fn shape(&self) -> FillShape {
+        FillShape {
+            device: self.allocation.gpu.context().choice,
+        }
     }
 }
 
@@ -301,21 +328,21 @@ pub(super) fn fill_pattern<T: bytemuck::Pod>(value: &T) -> Result<Pattern> {
 }
 
 /// A copy that a node is to make: its sides are memory of as many bytes as it copies.
-pub(super) struct PlannedCopy {
+pub(super) struct PlannedCopy<'a> {
     /// Source and target.
-    sides: [Arc<Allocation>; 2],
+    sides: [Use<'a>; 2],
     pub(super) uses: [MemoryUse; 2],
     pub(super) copy: raw::CUDA_MEMCPY3D,
     pub(super) shape: CopyShape,
 }
 
-impl PlannedCopy {
+impl<'a> PlannedCopy<'a> {
     /// Of as many bytes in a row on both sides; `None` if there are none.
     ///
     /// # Errors
     ///
     /// The lengths differ.
-    pub(super) fn linear(from: RawView<'_>, to: RawView<'_>) -> Result<Option<PlannedCopy>> {
+    pub(super) fn linear(from: RawView<'a>, to: RawView<'a>) -> Result<Option<PlannedCopy<'a>>> {
         if from.len != to.len {
             return Err(length_mismatch(COPY, from.len, to.len));
         }
@@ -331,9 +358,9 @@ impl PlannedCopy {
     /// Of a matrix's rows, of which each side has its stride in elements. Both have been compared with the shape.
     fn of_rows<T>(
         shape: Shape,
-        (from, from_stride): (RawView<'_>, u32),
-        (to, to_stride): (RawView<'_>, u32),
-    ) -> Option<PlannedCopy> {
+        (from, from_stride): (RawView<'a>, u32),
+        (to, to_stride): (RawView<'a>, u32),
+    ) -> Option<PlannedCopy<'a>> {
         let size = size_of::<T>();
         let rows = shape.rows as usize;
         let copy = raw::CUDA_MEMCPY3D {
@@ -354,20 +381,20 @@ impl PlannedCopy {
 
     /// Of texels, where the copy says it all. Both sides have been compared.
     fn of_texels(
-        from: RawView<'_>,
-        to: RawView<'_>,
+        from: RawView<'a>,
+        to: RawView<'a>,
         copy: raw::CUDA_MEMCPY3D,
-    ) -> Option<PlannedCopy> {
+    ) -> Option<PlannedCopy<'a>> {
         PlannedCopy::with(from, to, copy, false)
     }
 
     /// Of memory with addresses, which the copy lacks.
     fn between(
-        from: RawView<'_>,
-        to: RawView<'_>,
+        from: RawView<'a>,
+        to: RawView<'a>,
         mut copy: raw::CUDA_MEMCPY3D,
         is_linear: bool,
-    ) -> Option<PlannedCopy> {
+    ) -> Option<PlannedCopy<'a>> {
         if is_for_copies_only(from) {
             copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.srcHost = from.address as *const _;
@@ -386,45 +413,88 @@ impl PlannedCopy {
     }
 
     fn with(
-        from: RawView<'_>,
-        to: RawView<'_>,
+        from: RawView<'a>,
+        to: RawView<'a>,
         copy: raw::CUDA_MEMCPY3D,
         is_linear: bool,
-    ) -> Option<PlannedCopy> {
-        let (source, target) = (from.allocation?, to.allocation?);
+    ) -> Option<PlannedCopy<'a>> {
+        let source = from.use_for(AccessKind::Read)?;
+        let target = to.use_for(AccessKind::Write)?;
         if to.bytes == 0 {
             return None;
         }
+        let sides = [source, target];
         Some(PlannedCopy {
-            sides: [source.clone(), target.clone()],
-            uses: [
-                MemoryUse {
-                    memory: source.clone(),
-                    access: from.access(AccessKind::Read),
-                },
-                MemoryUse {
-                    memory: target.clone(),
-                    access: to.access(AccessKind::Write),
-                },
-            ],
+            sides,
+            uses: sides.map(|side| MemoryUse {
+                memory: side.allocation.clone(),
+                access: side.access(),
+            }),
             copy,
             shape: CopyShape {
                 from_host: is_for_copies_only(from),
                 to_host: is_for_copies_only(to),
                 is_linear,
+                devices: sides.map(|side| {
+                    let is_of_host =
+                        side.allocation.is_for_copies_only() || side.allocation.is_managed();
+                    (!is_of_host).then_some(side.allocation.gpu.context().choice)
+                }),
             },
         })
     }
 
+    /// The device that the node is to be of, which reaches both sides: the graph's own if it does. The caller holds no order lock.
+    ///
     /// # Errors
     ///
-    /// A side is of another device, or the target mapped for reading alone.
-    pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
+    /// There is none, or the target is mapped for reading alone.
+    pub(super) fn check(&self, graph: &Arc<OpenDevice>) -> Result<Arc<OpenDevice>> {
+        let [source, target] = &self.sides;
+        target.allocation.check_writable(COPY)?;
+        let reaches_both = |gpu: &Arc<OpenDevice>| {
+            let mut sides = self.sides.iter();
+            sides.try_for_each(|side| side.check_device(COPY, "the copy", gpu))
+        };
+        let peers = self.sides.iter().filter_map(|side| side.peer());
+        let peers = peers.map(PeerAccess::accessor);
+        let owners = [graph, &target.allocation.gpu, &source.allocation.gpu];
+        let mut candidates = owners.into_iter().chain(peers);
+        match candidates.find(|gpu| reaches_both(gpu).is_ok()) {
+            Some(gpu) => Ok(gpu.clone()),
+            None => {
+                let [from, to] = [source, target].map(|side| side.allocation.gpu.context().choice);
+                Err(Error::misuse(
+                    COPY,
+                    Code::INVALID_CONTEXT,
+                    format!(
+                        "the source is of `{from}`, the target of `{to}`, and neither device may use both"
+                    ),
+                    "pass one of them by a view that lets the other device use it (`allow_peer`, `PeerAccess::view`), or copy by `stream.copy_from_peer` \
+                     outside of the graph",
+                ))
+            }
+        }
+    }
+
+    /// # Errors
+    ///
+    /// A side is of another device than this.
+    fn check_same_device(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
         let mut sides = self.sides.iter();
         sides.try_for_each(|side| {
-            check_same_device(COPY, ("the memory", &side.gpu), ("the graph", gpu))
-        })?;
-        self.sides[1].check_writable(COPY)
+            check_same_device(
+                COPY,
+                ("the memory", &side.allocation.gpu),
+                ("the node", gpu),
+            )
+        })
+    }
+
+    /// What lets the node's device use memory of another one.
+    pub(super) fn keepers(&self) -> impl Iterator<Item = Arc<dyn Any + Send + Sync>> {
+        let peers = self.sides.iter().filter_map(|side| side.peer());
+        peers.filter_map(PeerAccess::keeper)
     }
 }
 

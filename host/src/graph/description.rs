@@ -12,6 +12,9 @@ use crate::gpu::Gpu;
 
 /// A description of work: nodes and their order. Nodes are added by the methods of [`GraphBuilder`].
 ///
+/// A node is of the device of its kernel or its memory, which need not be that of the `Gpu` by which the graph was made. In streams of that one the
+/// graph is launched.
+///
 /// ```
 /// use warpsmith_host::prelude::*;
 ///

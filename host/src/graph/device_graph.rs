@@ -107,7 +107,7 @@ impl Graph {
         check_for_device(self)?;
         // From the beginning, so that the contents of all that may launch it know it, whatever it is updated to.
         let panics = self.gpu.panics().add_graph()?;
-        let mut exec = self.make_exec(DEVICE_LAUNCH, Some(panics.clone()))?;
+        let mut exec = self.make_exec(DEVICE_LAUNCH, panics.clone().into())?;
         let turn = Arc::<Turn>::default();
         exec.contents.add_use(&turn.taken());
         let (handle, uses) = (exec.raw.addr() as u64, exec.contents.memory.clone());

@@ -18,6 +18,13 @@ pub(super) fn check_for_device(graph: &Graph) -> Result<()> {
             "a graph that kernels launch has launches of kernels, copies and fills alone, at least one: put the rest into the graph that launches it",
         )
     };
+    if let Some(other) = graph.contents.devices_besides(&graph.gpu).next() {
+        return Err(refuse(format!(
+            "a node of the graph is of `{}`, and such a graph is of one device, here `{}`",
+            other.context().choice,
+            graph.gpu.context().choice
+        )));
+    }
     let nodes = graph.nodes()?;
     if nodes.is_empty() {
         return Err(refuse("the graph has no nodes".into()));

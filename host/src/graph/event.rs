@@ -8,7 +8,6 @@ use super::new_node::NewNode;
 use super::part::PartKind;
 use crate::driver_call::call;
 use crate::error::{Node, Result};
-use crate::gpu::open_device::check_same_device;
 use crate::stream::event::Event;
 
 impl GraphBuilder<'_> {
@@ -42,7 +41,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// The event is of another device; this is the body of a loop or a branch.
+    /// This is the body of a loop or a branch.
     // covers: GRAPH-09
     pub fn record(&mut self, event: &Event) -> Result<EventRecordNode> {
         const CALL: &str = "cuGraphAddEventRecordNode";
@@ -66,7 +65,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// The event is of another device; this is the body of a loop or a branch. A launch is refused while the event stands for a node of a capture.
+    /// This is the body of a loop or a branch. A launch is refused while the event stands for a node of a capture.
     // covers: GRAPH-09
     pub fn wait(&mut self, event: &Event) -> Result<EventWaitNode> {
         const CALL: &str = "cuGraphAddEventWaitNode";
@@ -92,8 +91,8 @@ impl GraphBuilder<'_> {
         action: EventAction,
         make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
-        check_same_device(call, ("the event", event.gpu()), ("the graph", &self.gpu))?;
         self.outside_of_bodies("an event")?;
+        self.include_device(call, event.gpu())?;
         let kind = match action {
             EventAction::Record => PartKind::EventRecord,
             EventAction::Wait => PartKind::EventWait,

@@ -6,9 +6,10 @@ use std::sync::{Arc, Weak};
 use warpsmith_driver::raw;
 
 use super::builder::Instance;
-use super::contents::Contents;
+use super::contents::{Contents, RecordedKernel};
 use super::description::Graph;
 use super::last_handle::LastHandle;
+use super::panic_sources::PanicSources;
 use super::part::Parts;
 use super::template::Template;
 use crate::context::primary::Context;
@@ -17,7 +18,6 @@ use crate::error::{Node, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::memory_use::MemoryUse;
 use crate::order::stream_handle::StreamHandle;
-use crate::panics::reports::PanicSource;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::host_function::Repeated;
 
@@ -56,8 +56,8 @@ pub struct GraphExec {
     pub(super) parts: Option<Parts>,
     /// What captured nodes use.
     pub(super) captured_memory: Vec<MemoryUse>,
-    /// Where its launches tell of panics, if anything in it can panic.
-    pub(super) panics: Option<Arc<PanicSource>>,
+    /// Where its launches tell of panics, of each device where anything in it can panic.
+    pub(super) panics: PanicSources,
     /// What its host nodes point to.
     pub(super) functions: Vec<HostCall>,
     /// What it runs as a whole.
@@ -119,7 +119,8 @@ impl GraphExec {
             instance: None,
             functions,
             kept,
-            panics: None,
+            panics: PanicSources::default(),
+            elsewhere: Vec::new(),
         });
     }
 
@@ -154,7 +155,10 @@ struct Released {
     #[allow(dead_code)]
     kept: Vec<Arc<dyn Any + Send + Sync>>,
     #[allow(dead_code)]
-    panics: Option<Arc<PanicSource>>,
+    panics: PanicSources,
+    /// Kernels of other devices, whose modules know this one's streams by their follower alone.
+    #[allow(dead_code)]
+    elsewhere: Vec<RecordedKernel>,
 }
 
 impl Reclaim for Released {
@@ -190,7 +194,11 @@ impl Drop for GraphExec {
             instance: Some(self.instance.clone()),
             functions: std::mem::take(&mut self.functions),
             kept: std::mem::take(&mut self.contents.kept),
-            panics: self.panics.take(),
+            panics: std::mem::take(&mut self.panics),
+            elsewhere: std::mem::take(&mut self.contents.launches)
+                .into_iter()
+                .filter(|kernel| !Arc::ptr_eq(kernel.launch.panics(), self.gpu.panics()))
+                .collect(),
         };
         self.release(released);
     }

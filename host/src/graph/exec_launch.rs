@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::capture::CaptureState;
+use super::capture_state::CaptureState;
 use super::captured_child::{WholeGraph, refuse_changed};
 use super::contents::EventAction;
 use super::exec::{GraphExec, Whole};
@@ -28,8 +28,8 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// The host has some of its memory open, or an earlier fault comes to light. In a capture: the graph allocates memory, has loops or branches, or is
-    /// not what this is any more.
+    /// The stream is of another device than the `Gpu` by which the graph was made; the host has some of the graph's memory open, or an earlier
+    /// fault comes to light. In a capture: the graph allocates memory, has loops or branches, or is not what this is any more.
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
@@ -46,7 +46,11 @@ impl GraphExec {
             .contents
             .ordered()
             .any(|used| used.memory.history().is_open_to_host());
-        let kept_out = gpu.order().launch_gate.state().has_host_accesses()
+        let kept_out = self
+            .contents
+            .devices_besides(&gpu)
+            .chain([&gpu])
+            .any(|gpu| gpu.order().launch_gate.state().has_host_accesses())
             || stream.handle.host_accesses().are_open();
         if open || kept_out {
             return Err(Error::Busy(Box::new(Busy {
@@ -165,7 +169,8 @@ impl GraphExec {
             || Work::graph(self.contents.launches.len()),
             // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
             || unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) },
-        )
+        )?;
+        self.hold_back_other_devices(guard, stream)
     }
 
     /// Prepares launches in this stream: maps the memory that the graph allocates, so that the first launch does not have to. A launch in

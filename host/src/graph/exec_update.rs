@@ -76,9 +76,7 @@ impl GraphExec {
         if let Some(parts) = &self.parts {
             find_owners(&mut functions, parts);
         }
-        if let Some(panics) = &self.panics {
-            panics.separate_next_launch();
-        }
+        self.panics.separate_next_launch();
         let functions = std::mem::replace(&mut self.functions, functions);
         if !functions.is_empty() || !contents.kept.is_empty() {
             self.release_later(functions, contents.kept);

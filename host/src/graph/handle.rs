@@ -17,7 +17,7 @@ pub(super) mod sealed {
         match kind {
             PartKind::Kernel(_) => "a kernel",
             PartKind::Copy(_) => "a copy",
-            PartKind::Fill => "a fill",
+            PartKind::Fill(_) => "a fill",
             PartKind::Host => "a function on the host",
             PartKind::Child => "a child graph",
             PartKind::EventRecord => "the recording of an event",

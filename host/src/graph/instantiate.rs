@@ -8,10 +8,10 @@ use super::builder::{Broken, Instance};
 use super::contents::{RecordedHost, RecordedKernel};
 use super::description::Graph;
 use super::exec::{GraphExec, HostCall, Whole, find_owners};
+use super::panic_sources::PanicSources;
 use super::template::TemplateTurn;
 use crate::driver_call::call;
 use crate::error::{Busy, Code, Error, Node, Result};
-use crate::panics::reports::PanicSource;
 use crate::stream::host_function::{Repeated, run_repeated};
 use crate::sync::lock;
 
@@ -44,16 +44,12 @@ impl Graph {
             true => USE_NODE_PRIORITY,
             false => 0,
         };
-        self.make_exec(flags, None)
+        self.make_exec(flags, PanicSources::default())
     }
 
     /// As [`instantiate`](Self::instantiate), of a graph that allocates no memory or has no other executable graph, with the driver's flags. Where
     /// it tells of panics can be there already.
-    pub(super) fn make_exec(
-        &self,
-        flags: u64,
-        mut panics: Option<Arc<PanicSource>>,
-    ) -> Result<GraphExec> {
+    pub(super) fn make_exec(&self, flags: u64, mut panics: PanicSources) -> Result<GraphExec> {
         let turn = self.template.turn();
         let mut functions = self.report_to(&turn, &mut panics)?;
         find_owners(&mut functions, &self.parts);
@@ -142,28 +138,23 @@ impl Graph {
     pub(super) fn report_to(
         &self,
         _turn: &TemplateTurn<'_>,
-        panics: &mut Option<Arc<PanicSource>>,
+        panics: &mut PanicSources,
     ) -> Result<Vec<HostCall>> {
         let contents = &self.contents;
-        let kernels: Vec<_> = contents
-            .launches
-            .iter()
-            .filter(|kernel| kernel.launch.can_panic())
-            .collect();
-        if kernels.is_empty() && contents.host_functions.is_empty() {
-            return Ok(Vec::new());
-        }
-        let source = match panics {
-            Some(source) => &*source,
-            None => panics.insert(self.gpu.panics().add_graph()?),
-        };
+        let kernels = contents.launches.iter();
+        let kernels = kernels.filter(|kernel| kernel.launch.can_panic());
         for kernel in kernels {
             if let Some(node) = kernel.node {
+                let source = panics.of(kernel.launch.panics())?;
                 // SAFETY: the node is of this graph, and no method removes nodes; it is the one of the launch, which can panic. `_turn` keeps other
                 // threads away.
                 unsafe { kernel.launch.set_panic_log(node.raw(), source.address()) }?;
             }
         }
+        if contents.host_functions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let source = panics.of(self.gpu.panics())?;
         let host_functions = self.gpu.panics().host_functions();
         let set = |host: &RecordedHost| {
             let function = Arc::new(Repeated::new(host_functions, source, &host.function));

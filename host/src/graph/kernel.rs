@@ -18,11 +18,12 @@ use crate::launch::{
 impl GraphBuilder<'_> {
     /// Adds the launch of a safe kernel.
     ///
-    /// The arguments are looked at now: scalars are copied, buffers are kept.
+    /// The arguments are looked at now: scalars are copied, buffers are kept. The node is of the device that has loaded the kernel.
     ///
     /// # Errors
     ///
-    /// As for [`Stream::launch`](crate::Stream::launch).
+    /// As for [`Stream::launch`](crate::Stream::launch), with the kernel's device. In the body of a loop or a branch, or where it is passed a graph or
+    /// a condition, the kernel is of another device than the graph.
     // covers: GRAPH-04
     pub fn kernel<K, A>(
         &mut self,
@@ -246,6 +247,7 @@ impl GraphBuilder<'_> {
         packer: &mut Packer<'_>,
     ) -> Result<KernelNode> {
         let launch = NodeLaunch::new(launch, &self.gpu, self.memory_of, packer)?;
+        self.include_device("cuGraphAddKernelNode", launch.gpu())?;
         let early = early.filter(|_| launch.may_be_early());
         if !packer.graphs().is_empty() {
             self.outside_of_bodies("a kernel that may launch graphs")?;

@@ -9,6 +9,7 @@
 
 mod builder;
 mod capture;
+mod capture_state;
 mod captured_child;
 mod captured_keep;
 mod child;
@@ -21,6 +22,7 @@ mod dependencies;
 mod description;
 mod device_graph;
 mod device_rules;
+mod devices;
 mod edge;
 mod event;
 mod exec;
@@ -38,6 +40,7 @@ mod new_node;
 mod node_attributes;
 mod node_launch;
 mod node_update;
+mod panic_sources;
 mod part;
 mod plain;
 mod semaphore;

@@ -24,30 +24,37 @@ pub(super) struct NodeLaunch<'a> {
 }
 
 impl<'a> NodeLaunch<'a> {
-    /// Of a node of a graph of this device. `memory_of` is the number of the whole graph.
+    /// Of a node of a graph of the device `graph`; the node is of the kernel's device. `memory_of` is the number of the whole graph.
     ///
     /// # Errors
     ///
-    /// Something is of another device, a condition of another graph; the shape or the arguments are beyond what the kernel or the device can have; a
-    /// node cannot have such an option.
+    /// Something is of another device than the kernel; a graph or a condition is passed to a kernel of another device than the graph's; a
+    /// condition is of another graph; the shape or the arguments are beyond what the kernel or the device can have; a node cannot have such an option.
     pub(super) fn new(
         launch: &'a KernelLaunch<'a>,
-        gpu: &Arc<OpenDevice>,
+        graph: &Arc<OpenDevice>,
         memory_of: u64,
         packer: &Packer<'_>,
     ) -> Result<NodeLaunch<'a>> {
         const CALL: &str = "cuGraphAddKernelNode";
         let function = launch.function;
+        let gpu = &function.module.gpu;
         if ![ConditionsOf::Nobody, ConditionsOf::Graph(memory_of)].contains(&packer.conditions()) {
             return Err(condition_elsewhere(CALL, function));
         }
         for used in packer.uses() {
-            used.check_device(CALL, "the graph", gpu)?;
+            used.check_device(CALL, "the kernel", gpu)?;
         }
-        let graphs = packer.graphs().iter();
-        let graphs = graphs.map(|passed| ("the graph that is passed", passed.gpu));
-        for other in graphs.chain([("the kernel", &function.module.gpu)]) {
-            check_same_device(CALL, other, ("the graph", gpu))?;
+        for passed in packer.graphs() {
+            check_same_device(
+                CALL,
+                ("the graph that is passed", passed.gpu),
+                ("the kernel", gpu),
+            )?;
+        }
+        // What kernels of another device than the graph's do with these no driver was asked.
+        if !packer.graphs().is_empty() || packer.conditions() != ConditionsOf::Nobody {
+            check_same_device(CALL, ("the kernel", gpu), ("the graph", graph))?;
         }
         check(launch, packer)?;
         Ok(NodeLaunch {
@@ -55,6 +62,11 @@ impl<'a> NodeLaunch<'a> {
             recorded: Arc::new(GraphLaunch::new(launch, packer.parameters())?),
             uses: uses_of(launch, packer),
         })
+    }
+
+    /// The device of the node.
+    pub(super) fn gpu(&self) -> &Arc<OpenDevice> {
+        &self.launch.function.module.gpu
     }
 
     pub(super) fn function(&self) -> &Function {

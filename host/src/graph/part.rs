@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::contents::{Contents, MemoryId};
 use super::edge::EdgeKind;
+use crate::context::choice::DeviceChoice;
 use crate::error::Node;
 use crate::launch::{Dim3, Grid};
 use crate::order::memory_use::MemoryUse;
@@ -30,7 +31,7 @@ pub(super) struct Before {
 pub(super) enum PartKind {
     Kernel(KernelShape),
     Copy(CopyShape),
-    Fill,
+    Fill(FillShape),
     Host,
     Child,
     EventRecord,
@@ -69,6 +70,15 @@ pub(super) struct CopyShape {
     pub(super) to_host: bool,
     /// One row of bytes. Others cannot be changed at all.
     pub(super) is_linear: bool,
+    /// The devices of source and target; `None` for memory of the host.
+    pub(super) devices: [Option<DeviceChoice>; 2],
+}
+
+/// What no change of a fill changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FillShape {
+    /// The memory's device.
+    pub(super) device: DeviceChoice,
 }
 
 /// The nodes of a graph, the oldest first.

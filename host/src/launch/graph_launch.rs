@@ -13,6 +13,7 @@ use crate::driver_call::call;
 use crate::error::Result;
 use crate::module::origin::LaunchParameters;
 use crate::order::capture::RecordedLaunch;
+use crate::panics::reports::Panics;
 
 /// The launch that a kernel node makes.
 pub(crate) struct GraphLaunch {
@@ -47,6 +48,10 @@ impl GraphLaunch {
 }
 
 impl RecordedLaunch for GraphLaunch {
+    fn panics(&self) -> &Arc<Panics> {
+        self.function.module.gpu.panics()
+    }
+
     fn can_panic(&self) -> bool {
         match self.function.launch_parameters {
             LaunchParameters::Absent => false,

@@ -268,7 +268,11 @@ impl KeptOut {
         match self {
             KeptOut::None => Ok(true),
             KeptOut::OfStream(stream) => stream.past_is_done(guard),
-            KeptOut::All => gpu.order().is_idle(guard),
+            // Nodes of another device's graphs are known by a stream of this crate's own.
+            KeptOut::All => {
+                gpu.bind()?;
+                Ok(gpu.order().is_idle(guard)? && gpu.context().busy_own_streams()?.is_empty())
+            }
         }
     }
 }

@@ -40,8 +40,8 @@ impl Stream {
         for stream in [self, from_stream] {
             stream.handle.refuse_capture(
                 CALL,
-                "the nodes of a graph are of one device",
-                "copy in a stream that is not captured, before or after a launch of the graph",
+                "no driver captures a copy that names the devices of both sides",
+                "`copy` a view that lets one device use the other's memory (`allow_peer`, `PeerAccess::view`), or copy outside of the graph",
             )?;
         }
         let is_of_host = from.raw_view().is_of_host_pool() || to.raw_view().is_of_host_pool();

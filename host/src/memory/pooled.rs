@@ -54,6 +54,7 @@ impl Allocation {
         let capture = capture.ok_or_else(|| {
             driver_call::failed("cuMemAllocAsync", Code::STREAM_CAPTURE_INVALIDATED)
         })?;
+        capture.check_allocation(&stream.handle)?;
         let base = Allocation::enqueue(stream, pool, bytes).map_err(|error| match pool {
             Some(_) if error.code() == Some(Code::NOT_SUPPORTED) => error.and_doing(|| {
                 "in a capture: a graph has no memory of a pool that other processes may open, use another pool there"

@@ -11,11 +11,17 @@ use super::launchable_graph::LaunchableGraph;
 use super::order_lock::OrderGuard;
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
+use crate::panics::reports::Panics;
 
 /// A capture under way. Its streams enqueue nothing; what they are given becomes a graph.
 pub(crate) trait CaptureRecorder: Any + Send + Sync {
     /// The capture's number, which no other capture of this process has; never 0.
     fn number(&self) -> u64;
+
+    /// # Errors
+    ///
+    /// The graph cannot allocate memory in this stream's order.
+    fn check_allocation(&self, stream: &StreamHandle) -> Result<()>;
 
     /// Puts a use in order within the capture, and keeps the memory for the graph.
     fn order_use(
@@ -48,6 +54,9 @@ pub(crate) trait CaptureRecorder: Any + Send + Sync {
 
 /// A kernel launch that is part of a graph, which keeps it alive.
 pub(crate) trait RecordedLaunch: Send + Sync {
+    /// The panics of the kernel's device.
+    fn panics(&self) -> &Arc<Panics>;
+
     /// Whether it tells of panics.
     fn can_panic(&self) -> bool;
 

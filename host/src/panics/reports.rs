@@ -185,6 +185,13 @@ impl Panics {
     }
 }
 
+impl PanicSource {
+    /// Whether its kernels are those of this device.
+    pub(crate) fn is_of(&self, panics: &Arc<Panics>) -> bool {
+        Arc::ptr_eq(&self.panics, panics)
+    }
+}
+
 impl Drop for PanicSource {
     fn drop(&mut self) {
         if let Some(source) = self.source.take() {

@@ -14,5 +14,6 @@ mod loops;
 mod memory;
 mod nodes;
 mod order;
+mod several_devices;
 mod update_rules;
 mod updates;

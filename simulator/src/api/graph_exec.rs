@@ -6,7 +6,6 @@ use super::entry::*;
 use super::nodes;
 use crate::context::current;
 use crate::graph::{self, DEVICE_LAUNCH, EXECS, Exec, GRAPHS, Problem, Refusal};
-use crate::memory::Transfer;
 use crate::streams::{self, EVENTS, Operation};
 
 const KNOWN_FLAGS: u64 = 15;
@@ -81,9 +80,6 @@ driver_calls! {
         // A launch cannot be captured: nodes of a graph are what a capture holds, not executable graphs.
         stream.capture.refuse_if_capturing()?;
         stream.capture.refuse_implicit_dependency()?;
-        if exec.context != stream.context_id {
-            return Err(code::INVALID_HANDLE);
-        }
         exec.launch(&stream)?;
     }
 
@@ -132,9 +128,8 @@ driver_calls! {
     Ready fn cuGraphExecMemcpyNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
     ) {
-        nodes::check_context(ctx)?;
-        let copy = Transfer::three_dimensional(parameters(copyParams)?)?;
-        set(hGraphExec, hNode, |_| Ok(Operation::Copy(copy)))?;
+        let copy = nodes::memory::copy(&*nodes::check_context(ctx)?, parameters(copyParams)?)?;
+        set(hGraphExec, hNode, |_| Ok(copy))?;
     }
 
     Ready fn cuGraphExecMemsetNodeSetParams(

@@ -5,6 +5,7 @@
 //! context ends.
 
 mod current;
+mod guests;
 mod limits;
 mod loading;
 mod loads;

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::guests::Guests;
 use super::limits::Limits;
 use super::loads::Loads;
 use super::output::PrintBuffer;
@@ -51,6 +52,8 @@ pub(crate) struct Context {
     output: PrintBuffer,
     /// What is being loaded into it.
     pub(super) loads: Loads,
+    /// Nodes of graphs that were launched in other contexts.
+    guests: Guests,
 }
 
 impl Context {
@@ -86,6 +89,7 @@ impl Context {
             heap_used: AtomicUsize::new(0),
             output: PrintBuffer::default(),
             loads: Loads::default(),
+            guests: Guests::default(),
         }
     }
 
@@ -146,6 +150,30 @@ impl Context {
         if catch_unwind(AssertUnwindSafe(work)).is_err() && self.check().is_ok() {
             let text = "internal error of the simulator (see the panic above)";
             self.fail(Fault::outside_kernels(FaultKind::Other, text));
+        }
+    }
+
+    /// Executes a node of a graph that was launched in a stream of another context; `false` if this one has ended since it had this
+    /// [`epoch`](Self::epoch), or ends meanwhile.
+    pub(crate) fn execute_as_guest(&self, epoch: u64, node: impl FnOnce()) -> bool {
+        let is_the_same = || self.is_alive() && self.epoch() == epoch;
+        let Some(_guest) = self.guests.enter(is_the_same) else {
+            return false;
+        };
+        if self.check().is_ok() {
+            node();
+        }
+        !self.cancel.load(Ordering::Acquire)
+    }
+
+    /// Makes the fault of another context this one's, unless it has one: it has been reported.
+    pub(crate) fn share_fault(&self, other: &Context) {
+        if let Some(fault) = other.fault() {
+            let code = fault.kind.code();
+            lock(&self.fault).get_or_insert(fault);
+            let _ = self
+                .sticky
+                .compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
         }
     }
 
@@ -220,6 +248,7 @@ impl Context {
     /// Ends all work and frees everything that belongs to the context, by this call; the sticky error is gone afterwards.
     pub(crate) fn reset(&self, call: &str) {
         self.cancel.store(true, Ordering::Release);
+        let closed = self.guests.close();
         self.queues.wait_all();
         self.flush_output();
         memory::leaks::at_end_of_context(self.id(), call);
@@ -232,6 +261,7 @@ impl Context {
         *lock(&self.limits) = Limits::of_device(self.device);
         self.heap_used.store(0, Ordering::Release);
         self.epoch.fetch_add(1, Ordering::AcqRel);
+        drop(closed);
         self.cancel.store(false, Ordering::Release);
         let mut fault = lock(&self.fault);
         *fault = None;

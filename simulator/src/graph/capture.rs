@@ -103,6 +103,12 @@ pub(crate) fn allocate(
 /// Executes an operation in the stream's order, or appends it to the graph that the stream captures. `None` in the latter case.
 pub(crate) fn perform(stream: &Stream, operation: Operation) -> Result<Option<CompletionPoint>> {
     let context = stream.context()?;
+    if let Operation::Copy(copy) | Operation::StagedCopy(copy, _) = &operation
+        && stream.capture.is_capturing()
+    {
+        // As measured: the capture goes on.
+        copy.refuse_other_pools(context.device)?;
+    }
     if append(stream, &operation)? {
         return Ok(None);
     }

@@ -225,9 +225,12 @@ impl Exec {
     /// # Errors
     ///
     /// Invalid value if what it allocated at its last launch is not freed, unless it frees that by itself, or if what it frees is not
-    /// allocated; out of memory.
+    /// allocated; out of memory; invalid handle for a stream of another context, if kernels may launch it, too.
     pub(crate) fn launch(&self, stream: &Stream) -> Result {
         let context = stream.context()?;
+        if self.on_device.is_some() && self.context != context.id() {
+            return Err(code::INVALID_HANDLE);
+        }
         // Before the lock, and before events are promised for which the stream itself may wait.
         let room = stream.room();
         let mut state = lock(&self.state);

@@ -54,14 +54,18 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
             (
                 Action::Conditional {
                     kind: old_kind,
+                    device: old_device,
                     bodies: old,
                     ..
                 },
                 Action::Conditional {
-                    kind, bodies: new, ..
+                    kind,
+                    device,
+                    bodies: new,
+                    ..
                 },
             ) => {
-                if old_kind != kind || old.len() != new.len() {
+                if old_kind != kind || old_device != device || old.len() != new.len() {
                     return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
                 }
                 for (old, new) in old.iter().zip(new) {
@@ -80,17 +84,20 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
 /// Whether a node's parameters may become others, and if not, why not.
 pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
     match (old, new) {
+        // As measured on two devices (H100, driver 580.159.04), the context that a copy or fill names may change, and its memory's device may not.
         (Operation::Kernel(old), Operation::Kernel(new)) => (old.function.context
             != new.function.context)
-            .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED),
+            .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE),
         (Operation::Copy(old), Operation::Copy(new)) => {
             let same_kind =
                 old.is_linear() && new.is_linear() && old.memory_kinds() == new.memory_kinds();
+            let same_kind = same_kind && old.devices() == new.devices();
             (!same_kind && old != new)
                 .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
         (Operation::Fill(old), Operation::Fill(new)) => {
             let same_kind = old.asked().height == 1 && new.asked().height == 1;
+            let same_kind = same_kind && old.device() == new.device();
             (!same_kind && old != new)
                 .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }

@@ -43,6 +43,7 @@ pub(crate) enum Action {
     Conditional {
         handle: u64,
         kind: ConditionalKind,
+        device: usize,
         bodies: Vec<Arc<Plan>>,
     },
 }
@@ -78,10 +79,11 @@ fn problem(result: CUgraphInstantiateResult, node: usize) -> Problem {
 
 /// Makes the snapshot.
 pub(crate) fn compile(graph: &Graph) -> Result<Plan, Problem> {
-    compile_as(graph, false)
+    compile_as(graph, None)
 }
 
-fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
+/// `body_of` is the device of the conditional node whose body it is.
+fn compile_as(graph: &Graph, body_of: Option<usize>) -> Result<Plan, Problem> {
     let nodes = graph.nodes();
     let numbers: HashMap<usize, usize> = nodes
         .iter()
@@ -91,23 +93,19 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
     let mut steps = Vec::with_capacity(nodes.len());
     for node in &nodes {
         let operation = node.operation();
-        if conditional_body && !allowed_in_body(&operation) {
-            return Err(problem(
-                CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED,
-                node.handle,
-            ));
+        if let Some(device) = body_of {
+            check_in_body(&operation, device).map_err(|result| problem(result, node.handle))?;
         }
         let action = match operation {
-            NodeOperation::Child(child) => {
-                Action::Child(Arc::new(compile_as(&child, conditional_body)?))
-            }
+            NodeOperation::Child(child) => Action::Child(Arc::new(compile_as(&child, body_of)?)),
             NodeOperation::Conditional(node) => Action::Conditional {
                 handle: node.handle,
                 kind: node.kind,
+                device: node.device,
                 bodies: node
                     .bodies
                     .iter()
-                    .map(|body| compile_as(body, true).map(Arc::new))
+                    .map(|body| compile_as(body, Some(node.device)).map(Arc::new))
                     .collect::<Result<_, _>>()?,
             },
             NodeOperation::Single(operation) => Action::Single(operation),
@@ -157,18 +155,29 @@ fn inner_defaults(action: &Action) -> Vec<(u64, u32)> {
         .collect()
 }
 
-/// A conditional body runs without the host: no host functions, events or allocations, and copies only where the device reaches.
-fn allowed_in_body(operation: &NodeOperation) -> bool {
-    match operation {
-        NodeOperation::Child(_)
-        | NodeOperation::Conditional(_)
-        | NodeOperation::Single(Operation::Kernel(_) | Operation::Empty | Operation::Fill(_)) => {
+/// A conditional body runs without the host: no host functions, events or allocations, and copies only where the device reaches. Its kernels
+/// are of the conditional node's device.
+fn check_in_body(operation: &NodeOperation, device: usize) -> Result<(), CUgraphInstantiateResult> {
+    let fits = match operation {
+        NodeOperation::Single(Operation::Kernel(launch)) => {
+            if launch.function.device != device {
+                return Err(
+                    CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED,
+                );
+            }
             true
         }
+        NodeOperation::Child(_)
+        | NodeOperation::Conditional(_)
+        | NodeOperation::Single(Operation::Empty | Operation::Fill(_)) => true,
         NodeOperation::Single(Operation::Copy(copy)) => {
             let (to, from) = copy.memory_kinds();
             to != EndMemory::Pageable && from != EndMemory::Pageable
         }
         NodeOperation::Single(_) => false,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED),
     }
 }

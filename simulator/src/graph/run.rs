@@ -15,7 +15,7 @@ use crate::order_check;
 use crate::report;
 use crate::settings;
 use crate::streams::semaphore;
-use crate::streams::{Event, EventPoint, Operation, Recording};
+use crate::streams::{Event, EventPoint, Launch, Operation, Recording};
 use crate::sync::lock;
 use crate::work::{self, CompletionPoint};
 use warpsmith_abi::fault::{Fault, FaultKind};
@@ -275,9 +275,7 @@ impl<'a> Run<'a> {
                 }
             }
             Action::Single(Operation::Kernel(launch)) => {
-                graph_memory::within(step.scope.as_ref(), || {
-                    launch.execute_in(self.context, self.running);
-                });
+                graph_memory::within(step.scope.as_ref(), || self.launch(step.origin, launch));
             }
             Action::Single(operation) => {
                 graph_memory::within(step.scope.as_ref(), || operation.execute(self.context));
@@ -287,7 +285,30 @@ impl<'a> Run<'a> {
                 handle,
                 kind,
                 bodies,
+                ..
             } => self.decide(step.origin, *handle, *kind, bodies),
+        }
+    }
+
+    /// Runs a kernel in the context of its node, which need not be that of the stream. A fault is then one of both (H100, driver 580.159.04).
+    fn launch(&self, node: usize, launch: &Launch) {
+        let function = &launch.function;
+        if function.context == self.context.id() {
+            return launch.execute_in(self.context, self.running);
+        }
+        let has_run = Context::of_id(function.context).is_ok_and(|context| {
+            let run = || launch.execute_in(&context, self.running);
+            let has_run = context.execute_as_guest(function.epoch, run);
+            self.context.share_fault(&context);
+            has_run
+        });
+        if !has_run {
+            let text = format!(
+                "node {node:#x} of a graph launches `{}` in a context that has ended: what happens is undefined",
+                function.kernel.name
+            );
+            self.context
+                .fail(Fault::outside_kernels(FaultKind::Other, text));
         }
     }
 

@@ -65,16 +65,24 @@ pub(crate) struct Conditional {
     /// The conditional handle.
     pub(crate) handle: u64,
     pub(crate) kind: ConditionalKind,
+    /// The device of its context, on which its bodies run.
+    pub(crate) device: usize,
     pub(crate) bodies: Vec<Arc<Graph>>,
     /// The handles of the bodies, which a program may read here as long as the node exists.
     lent: Arc<[usize]>,
 }
 
 impl Conditional {
-    pub(crate) fn new(handle: u64, kind: ConditionalKind, bodies: Vec<Arc<Graph>>) -> Self {
+    pub(crate) fn new(
+        handle: u64,
+        kind: ConditionalKind,
+        device: usize,
+        bodies: Vec<Arc<Graph>>,
+    ) -> Self {
         Self {
             handle,
             kind,
+            device,
             lent: bodies.iter().map(|body| body.handle).collect(),
             bodies,
         }
@@ -373,7 +381,8 @@ impl Graph {
                     let handle = copied_conditions
                         .get(&conditional.handle)
                         .map_or(conditional.handle, |copy| copy.handle);
-                    NodeOperation::Conditional(Conditional::new(handle, conditional.kind, bodies))
+                    let Conditional { kind, device, .. } = conditional;
+                    NodeOperation::Conditional(Conditional::new(handle, kind, device, bodies))
                 }
                 single => single,
             };

@@ -32,6 +32,8 @@ pub(crate) struct CheckedFill {
     asked: Fill,
     extent: Extent,
     layout: Layout,
+    /// Whose memory it is; `None` for the host's, managed and mapped memory.
+    device: Option<usize>,
 }
 
 impl Fill {
@@ -56,7 +58,11 @@ impl Fill {
             );
             return Err(code::INVALID_VALUE);
         }
+        let device = Memory::global()
+            .find(self.address)
+            .and_then(|info| info.device);
         Ok(CheckedFill {
+            device,
             asked: self,
             extent,
             layout,
@@ -123,6 +129,11 @@ impl CheckedFill {
                 );
             }
         }
+    }
+
+    /// The device whose memory it is, if one's: what an update of a graph may not change.
+    pub(crate) fn device(&self) -> Option<usize> {
+        self.device
     }
 
     /// What was asked for.

@@ -20,10 +20,10 @@ pub(super) fn tell_of_host_memory(what: &str, end: &str, address: usize) {
     ));
 }
 
-/// Says that `what` is refused, because its `end` is memory of a pool of the host that the device may not access.
+/// Says that `what` is refused, because its `end` is memory of a pool that the device may not access.
 pub(super) fn tell_of_no_access(what: &str, end: &str, address: usize, device: usize) {
     report::remark(&format!(
-        "{what} is refused: {end} {address:#x} is memory of a pool of the host that device {device} may not access: cuMemPoolSetAccess \
+        "{what} is refused: {end} {address:#x} is memory of a pool that device {device} may not access: cuMemPoolSetAccess \
          grants it"
     ));
 }

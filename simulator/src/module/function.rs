@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use warpsmith_abi::CUdevice_attribute;
 
+use crate::context::Context;
 use crate::device;
 use crate::engine;
 use crate::registry::{ContextBound, Registry};
@@ -31,6 +32,8 @@ pub(crate) struct Function {
     pub(crate) module: usize,
     pub(crate) context: u64,
     pub(crate) device: usize,
+    /// How often the context had been reset when this was made.
+    pub(crate) epoch: u64,
     pub(crate) kernel: Arc<engine::Kernel>,
     /// The number of the PTX's target: 90 for `sm_90a`.
     pub(crate) target: u32,
@@ -71,6 +74,7 @@ impl Function {
             module,
             context,
             device,
+            epoch: Context::of_id(context).map_or(0, |context| context.epoch()),
             target,
             c_name: CString::new(kernel.name.as_str()).unwrap_or_default(),
             max_dynamic_shared: AtomicI32::new(dynamic as i32),

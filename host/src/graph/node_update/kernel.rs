@@ -1,8 +1,10 @@
 //! Kernels: another one, another grid, other arguments.
 
+use std::sync::Arc;
+
 use warpsmith_device::launch::{Kernel, SafeKernel};
 
-use super::refused;
+use super::{other_device, refused};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::graph::exec::GraphExec;
@@ -13,6 +15,7 @@ use crate::launch::{
     Arguments, ConditionsOf, EarlyParameters, Function, Grid, KernelLaunch, LaunchableKernel,
     Packer, TypedKernel, UntypedKernel, packed,
 };
+use crate::order::capture::RecordedLaunch;
 
 const CALL: &str = "cuGraphExecKernelNodeSetParams";
 
@@ -173,13 +176,18 @@ impl GraphExec {
             ));
         }
         let launch = NodeLaunch::new(launch, &self.gpu, whole, packer)?;
+        let mut known = part.contents.launches.iter();
+        if known.any(|known| !Arc::ptr_eq(known.launch.panics(), launch.recorded.panics())) {
+            let message = "would launch a kernel of another device";
+            return Err(other_device(CALL, node.into(), message));
+        }
         if let PartKind::Kernel(shape) = part.kind {
             check_shape(shape, launch.grid(), may_be_early && launch.may_be_early())?;
             check_clusters(shape, launch.function())?;
         }
         let contents = launch.contents(node.into(), packer);
         let log = match launch.may_panic() {
-            true => self.panic_source()?.address(),
+            true => self.panics.of(launch.recorded.panics())?.address(),
             false => 0,
         };
         let parameters = launch.parameters(packer, log);

@@ -2,14 +2,14 @@
 
 use bytemuck::Pod;
 
-use super::{refused, wrong_kind};
+use super::{other_device, refused, wrong_kind};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::graph::contents::Contents;
 use crate::graph::copy::{PlannedCopy, fill_pattern, fill_use};
 use crate::graph::exec::GraphExec;
 use crate::graph::handle::{CopyNode, FillNode};
-use crate::graph::part::PartKind;
+use crate::graph::part::{CopyShape, PartKind};
 use crate::memory::view::RawView;
 use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
 use crate::order::memory_use::MemoryUse;
@@ -75,8 +75,9 @@ impl GraphExec {
         let Some(copy) = PlannedCopy::linear(from, to)? else {
             return Err(no_bytes(CALL, node.into()));
         };
-        copy.check(&self.gpu)?;
-        if copy.shape != shape {
+        let gpu = copy.check(&self.gpu)?;
+        let sides = |shape: CopyShape| (shape.from_host, shape.to_host);
+        if sides(copy.shape) != sides(shape) {
             return Err(refused(
                 CALL,
                 node.into(),
@@ -84,8 +85,14 @@ impl GraphExec {
                 "use the one of `set_copy`, `set_copy_from_host` and `set_copy_to_host` that the copy was made by",
             ));
         }
-        let context = self.gpu.context().raw();
-        let contents = of_uses(&copy.uses);
+        if copy.shape.devices != shape.devices {
+            let message = "would copy between other devices";
+            return Err(other_device(CALL, node.into(), message));
+        }
+        self.include_device(&gpu);
+        let context = gpu.context().raw();
+        let mut contents = of_uses(&copy.uses);
+        contents.kept.extend(copy.keepers());
         self.change(CALL, node, contents, |exec, node| {
             // SAFETY: `change` says that both are alive, and that the node is a copy's. The driver copies `copy`, whose sides are memory of as many
             // bytes (`PlannedCopy`); the contents keep it.
@@ -116,15 +123,21 @@ impl GraphExec {
         const CALL: &str = "cuGraphExecMemsetNodeSetParams";
         let to = to.raw_view();
         let part = self.part(CALL, node)?;
-        if part.kind != PartKind::Fill {
+        let PartKind::Fill(shape) = part.kind else {
             return Err(wrong_kind(CALL, node.into(), &part.kind));
-        }
+        };
         let Some(used) = fill_use(to) else {
             return Err(no_bytes(CALL, node.into()));
         };
-        used.check(&self.gpu)?;
+        used.check()?;
+        if used.shape() != shape {
+            let message = "would fill memory of another device";
+            return Err(other_device(CALL, node.into(), message));
+        }
+        let gpu = used.gpu().clone();
+        self.include_device(&gpu);
+        let context = gpu.context().raw();
         let parameters = fill_pattern(&value)?.parameters(to);
-        let context = self.gpu.context().raw();
         self.change(CALL, node, of_uses(&[used.memory]), |exec, node| {
             // SAFETY: `change` says that both are alive, and that the node is a fill's. The driver copies `parameters`, whose range is the
             // view's; the contents keep its memory.

@@ -24,7 +24,6 @@ use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::order::memory_use::MemoryUse;
-use crate::panics::reports::PanicSource;
 use crate::stream::host_function::{HostFunction, Repeated, run_repeated};
 
 impl GraphExec {
@@ -45,7 +44,7 @@ impl GraphExec {
         let host_functions = self.gpu.panics().host_functions().clone();
         let repeated = Arc::new(Repeated::new(
             &host_functions,
-            self.panic_source()?,
+            self.panics.of(self.gpu.panics())?,
             &function,
         ));
         let parameters = raw::CUDA_HOST_NODE_PARAMS {
@@ -268,14 +267,6 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Where the launches tell of panics, from now on at the latest.
-    fn panic_source(&mut self) -> Result<&Arc<PanicSource>> {
-        match &mut self.panics {
-            Some(source) => Ok(source),
-            none => Ok(none.insert(self.gpu.panics().add_graph()?)),
-        }
-    }
-
     /// Changes a node of which `part` knows the kind, to what uses `contents` from now on. `call` is given the executable graph and the node of its
     /// template.
     fn change(
@@ -309,9 +300,7 @@ impl GraphExec {
         call(self.raw, node.raw())
             .map_err(|error| error.while_doing(|| format!("{node:?} of an executable graph")))?;
         self.is_changed = true;
-        if let Some(panics) = &self.panics {
-            panics.separate_next_launch();
-        }
+        self.panics.separate_next_launch();
         let Some(part) = self.parts.as_mut().and_then(|parts| parts.get_mut(node)) else {
             return Ok(());
         };
@@ -357,6 +346,16 @@ fn refused(call: &'static str, node: Node, message: &str, hint: &str) -> Error {
         Code::INVALID_VALUE,
         format!("{node:?} {message}"),
         hint,
+    )
+}
+
+/// The error of a node that would come to be of another device.
+fn other_device(call: &'static str, node: Node, message: &str) -> Error {
+    Error::misuse(
+        call,
+        Code::INVALID_CONTEXT,
+        format!("{node:?} {message}: the device of a node does not change"),
+        "give it what is of its own device, or instantiate a graph that has this from the beginning",
     )
 }
 

@@ -17,7 +17,7 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// The event is of another device; the node is not one of the graph that this was made of.
+    /// The event is of another device than the node's; the node is not one of the graph that this was made of.
     // covers: GRAPH-53
     pub fn set_recorded_event(&mut self, node: EventRecordNode, event: &Event) -> Result<()> {
         const CALL: &str = "cuGraphExecEventRecordNodeSetEvent";
@@ -50,8 +50,14 @@ impl GraphExec {
         action: EventAction,
         call: impl FnOnce(raw::CUgraphExec, raw::CUgraphNode) -> Result<()>,
     ) -> Result<()> {
-        check_same_device(name, ("the event", event.gpu()), ("the graph", &self.gpu))?;
-        self.part(name, node)?;
+        let part = self.part(name, node)?;
+        // No driver gives a node an event of another device.
+        let old = part.contents.events.first().map(|used| used.event.gpu());
+        check_same_device(
+            name,
+            ("the event", event.gpu()),
+            ("the node", old.unwrap_or(&self.gpu)),
+        )?;
         let mut contents = Contents::default();
         contents.add_event(event, action);
         self.change(name, node, contents, call)

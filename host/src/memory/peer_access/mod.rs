@@ -169,6 +169,11 @@ impl PeerAccess {
         Gpu::from(&self.owner)
     }
 
+    /// The device that may use the memory.
+    pub(crate) fn accessor(&self) -> &Arc<OpenDevice> {
+        &self.accessor
+    }
+
     /// Whether it lets this device use memory of that one.
     pub(super) fn is_for(&self, accessor: &Arc<OpenDevice>, owner: &Arc<OpenDevice>) -> bool {
         Arc::ptr_eq(&self.accessor, accessor) && Arc::ptr_eq(&self.owner, owner)

@@ -1,18 +1,21 @@
 //! Adding a node to a graph, and giving it another operation of the same type.
 
+use std::sync::Arc;
+
 use crate::api::entry::*;
 use crate::api::graph::dependency_list;
 use crate::context::{Context, current};
 use crate::graph::{GRAPHS, Node, NodeOperation, add_node};
 use crate::streams::Operation;
 
-/// The context of a node's parameters is fit for use; null means the current one.
-pub(in crate::api) fn check_context(handle: CUcontext) -> Result {
+/// The context of a node's parameters, which is fit for use; null means the current one.
+pub(in crate::api) fn check_context(handle: CUcontext) -> Result<Arc<Context>> {
     if handle.is_null() {
-        current().map(drop)
-    } else {
-        Context::of_handle(handle)?.check()
+        return current();
     }
+    let context = Context::of_handle(handle)?;
+    context.check()?;
+    Ok(context)
 }
 
 /// Changes what a node does to another operation of the same type.

@@ -9,6 +9,7 @@ use super::memory::memset;
 use super::semaphore::{signal, wait};
 use crate::api::entry::*;
 use crate::api::graph::dependency_list;
+use crate::context::current_unchecked;
 use crate::device_runtime::conditions;
 use crate::graph::{
     Conditional, ConditionalKind, GRAPHS, Graph, NODES, NodeOperation, add_node, move_into_node,
@@ -192,13 +193,14 @@ fn new_conditional(graph: &Graph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Resul
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH, 1..) => ConditionalKind::Switch,
         _ => return Err(code::INVALID_VALUE),
     };
-    if !given.ctx.is_null() {
-        check_context(given.ctx)?;
-    }
+    let device = match given.ctx.is_null() {
+        true => current_unchecked().map_or(0, |context| context.device),
+        false => check_context(given.ctx)?.device,
+    };
     // The handle is one of this graph, and no other node has it.
     if !graph.has_condition(given.handle) || conditions::has_node(given.handle) {
         return Err(code::INVALID_VALUE);
     }
     let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
-    Ok(Conditional::new(given.handle, kind, bodies))
+    Ok(Conditional::new(given.handle, kind, device, bodies))
 }

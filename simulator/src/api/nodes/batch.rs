@@ -2,7 +2,7 @@
 
 use super::add::{add, check_context, replace};
 use crate::api::entry::*;
-use crate::context::{Context, current};
+use crate::context::current;
 use crate::graph::NODES;
 use crate::streams::{Interface, MemoryBatch, Operation};
 
@@ -43,11 +43,7 @@ pub(in crate::api) const MOST_OPERATIONS: c_uint = 255;
 ///
 /// The array has `count` entries.
 pub(in crate::api) unsafe fn batch(node: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Result<Operation> {
-    check_context(node.ctx)?;
-    let device = match node.ctx.is_null() {
-        true => current()?.device,
-        false => Context::of_handle(node.ctx)?.device,
-    };
+    let device = check_context(node.ctx)?.device;
     // SAFETY: the array has `count` entries by the caller's contract.
     let given = unsafe { given(node.count, node.paramArray, node.flags) }?;
     let batch = MemoryBatch::new(given, device, Interface::Second)?;

@@ -5,7 +5,7 @@ use crate::api::entry::*;
 use crate::api::launch::prepare;
 use crate::context::{Context, current};
 use crate::graph::NODES;
-use crate::module::function_or_kernel;
+use crate::module::{FUNCTIONS, function_or_kernel};
 use crate::streams::{Hints, Launch, LaunchRequest, LaunchShape, Operation, Signals};
 
 driver_calls! {
@@ -30,7 +30,9 @@ driver_calls! {
     }
 
     Ready fn cuGraphKernelNodeGetParams_v2(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS) {
-        put(nodeParams, extended(&kernel_parameters(hNode)?))?;
+        let parameters = kernel_parameters(hNode)?;
+        let context = FUNCTIONS.get(parameters.func).map_or(0, |function| function.context);
+        put(nodeParams, CUDA_KERNEL_NODE_PARAMS { ctx: context as CUcontext, ..extended(&parameters) })?;
     }
 
     Ready fn cuGraphKernelNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1) {

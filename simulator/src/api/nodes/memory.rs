@@ -2,7 +2,7 @@
 
 use super::add::{add, check_context, replace};
 use crate::api::entry::*;
-use crate::context::current_unchecked;
+use crate::context::{Context, current_unchecked};
 use crate::graph::NODES;
 use crate::memory::{Fill, Transfer};
 use crate::streams::Operation;
@@ -12,8 +12,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
     ) {
-        check_context(ctx)?;
-        let operation = Operation::Copy(Transfer::three_dimensional(parameters(copyParams)?)?);
+        let operation = copy(&*check_context(ctx)?, parameters(copyParams)?)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -62,6 +61,17 @@ driver_calls! {
 /// The current context need not be there, but if it is, it is fit for use.
 fn check_present_context() -> Result {
     current_unchecked().map_or(Ok(()), |context| context.check())
+}
+
+/// The copy that parameters describe, by a node of this context.
+///
+/// # Errors
+///
+/// The context's device may not use memory of a pool that is an end; and those of [`Transfer::three_dimensional`].
+pub(in crate::api) fn copy(context: &Context, given: &CUDA_MEMCPY3D) -> Result<Operation> {
+    let copy = Transfer::three_dimensional(given)?;
+    copy.refuse_other_pools(context.device)?;
+    Ok(Operation::Copy(copy))
 }
 
 /// The fill that parameters describe.

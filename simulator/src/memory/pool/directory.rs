@@ -129,6 +129,14 @@ pub(crate) fn of_allocation(pool: u64) -> Option<Arc<Pool>> {
     find(pool).or_else(destroyed)
 }
 
+/// The pool that memory at an address is of; `None` of any other memory.
+pub(crate) fn of_address(address: usize) -> Option<Arc<Pool>> {
+    match Memory::global().detail(address)?.1.kind {
+        AllocationKind::Pool(pool) => of_allocation(pool),
+        _ => None,
+    }
+}
+
 /// The pool of the host that memory at an address is of; `None` of any other memory.
 pub(crate) fn of_host_memory(address: usize) -> Option<Arc<Pool>> {
     let memory = Memory::global();

@@ -28,7 +28,7 @@ use self::account::Account;
 pub(crate) use self::attributes::is_int;
 pub(super) use self::directory::give_back;
 pub(crate) use self::directory::{
-    POOLS, after_synchronisation, current_of, default_of, destroy, import, importer_of,
+    POOLS, after_synchronisation, current_of, default_of, destroy, import, importer_of, of_address,
     of_allocation, of_handle, of_host_memory, set_current,
 };
 pub(crate) use self::ledger::{OwnersSide, now};

@@ -28,6 +28,8 @@ pub(crate) enum EndMemory {
 pub(crate) struct End {
     pub(super) layout: Layout,
     pub(crate) memory: EndMemory,
+    /// Whose memory it is; `None` for the host's, managed and mapped memory, and arrays.
+    pub(super) device: Option<u16>,
     /// Of which array, if it is one.
     pub(super) array: Option<ArrayPart>,
 }
@@ -46,6 +48,7 @@ impl End {
         let mut end = Self {
             layout,
             memory: EndMemory::Known,
+            device: None,
             array: None,
         };
         if extent.is_empty() {
@@ -70,6 +73,8 @@ impl End {
                 refusal::tell_of_host_memory(&what(), name, address);
                 return Err(code::INVALID_VALUE);
             }
+            let owner = Memory::global().find(address).and_then(|info| info.device);
+            end.device = owner.and_then(|device| u16::try_from(device).ok());
             return Ok(end);
         }
         // An address in the arena that is no live allocation cannot be the program's own memory.
@@ -90,6 +95,7 @@ impl End {
         Ok(Self {
             layout: array.layout(side.at, extent)?,
             memory: EndMemory::Array,
+            device: None,
             array: Some(ArrayPart {
                 handle: array.handle,
                 at: side.at,

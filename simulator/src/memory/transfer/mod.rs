@@ -14,9 +14,11 @@ use super::extent::{Extent, Layout};
 use super::graph_memory::StreamIdentity;
 use super::guest::{self, Source};
 use super::hold::Hold;
+use super::pool;
+use super::refusal;
 use super::space::Memory;
 use crate::check::stream_order::Class;
-use crate::error::Result;
+use crate::error::{Result, code};
 use crate::report;
 use crate::settings;
 use warpsmith_abi::CUmemorytype;
@@ -68,6 +70,30 @@ impl Transfer {
         (self.to.memory, self.from.memory)
     }
 
+    /// The devices whose memory the ends are, destination first: what an update of a graph may not change.
+    pub(crate) fn devices(&self) -> [Option<u16>; 2] {
+        [self.to.device, self.from.device]
+    }
+
+    /// Refuses a copy in a graph, by a device, of memory of a pool that the device may not use. Plain memory needs no access (H100, driver
+    /// 580.159.04).
+    ///
+    /// # Errors
+    ///
+    /// Invalid value.
+    pub(crate) fn refuse_other_pools(&self, device: usize) -> Result {
+        for (end, name) in [(&self.from, "its source"), (&self.to, "its destination")] {
+            if end.device.is_some_and(|owner| usize::from(owner) != device)
+                && pool::of_address(end.address()).is_some_and(|pool| !pool.is_accessible(device))
+            {
+                let what = format!("a copy of {} bytes", self.bytes());
+                refusal::tell_of_no_access(&what, name, end.address(), device);
+                return Err(code::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the source of pageable memory away, so that the caller may change it at once.
     ///
     /// # Safety
@@ -95,6 +121,7 @@ impl Transfer {
         End {
             layout: Layout::packed(address, &self.extent),
             memory: EndMemory::Pageable,
+            device: None,
             array: None,
         }
     }

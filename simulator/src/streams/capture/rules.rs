@@ -23,7 +23,7 @@ fn refuse_within(error: CUresult, forbids: impl Fn(&CaptureSession) -> bool) -> 
 }
 
 fn waits_for_legacy_stream(session: &CaptureSession, context: u64) -> bool {
-    session.context == context && session.has_blocking_stream()
+    session.has_stream(context, |stream| stream.is_blocking())
 }
 
 /// Whether a blocking stream of the context is being captured, so that its legacy stream may not be used.
@@ -43,7 +43,7 @@ pub(super) fn refuse_legacy_stream(context: u64) -> Result {
 /// A call that waits for a whole context is not allowed while any of its streams is being captured.
 pub(crate) fn refuse_waiting_for_context(context: u64) -> Result {
     refuse_within(code::STREAM_CAPTURE_UNSUPPORTED, |session| {
-        session.context == context
+        session.has_stream(context, |_| true)
     })
 }
 

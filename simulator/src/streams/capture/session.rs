@@ -17,6 +17,9 @@ pub(super) trait Participant: Send + Sync {
     /// Whether the stream and the legacy stream wait for each other.
     fn is_blocking(&self) -> bool;
 
+    /// The stream's context.
+    fn context(&self) -> u64;
+
     /// Takes the stream out of the capture; where it stood. `None` if it takes part no longer.
     fn leave(&self, session: &Arc<CaptureSession>) -> Option<Frontier>;
 }
@@ -24,7 +27,6 @@ pub(super) trait Participant: Send + Sync {
 /// One capture.
 pub(crate) struct CaptureSession {
     pub(crate) id: u64,
-    pub(super) context: u64,
     /// The stream it began on.
     origin: Weak<dyn Participant>,
     pub(super) thread: ThreadId,
@@ -63,16 +65,11 @@ pub(super) fn open_captures() -> Vec<Arc<CaptureSession>> {
 }
 
 impl CaptureSession {
-    /// A capture that begins on a stream of a context, by a call on this thread.
-    pub(super) fn open(
-        context: u64,
-        mode: CUstreamCaptureMode,
-        origin: Weak<dyn Participant>,
-    ) -> Arc<Self> {
+    /// A capture that begins on a stream, by a call on this thread.
+    pub(super) fn open(mode: CUstreamCaptureMode, origin: Weak<dyn Participant>) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let session = Arc::new(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            context,
             origin: Weak::clone(&origin),
             thread: std::thread::current().id(),
             mode,
@@ -144,12 +141,12 @@ impl CaptureSession {
         lock(&self.state).invalid
     }
 
-    /// Whether some stream of the capture waits for the legacy stream and it for them.
-    pub(super) fn has_blocking_stream(&self) -> bool {
+    /// Whether some stream of a context takes part of which `is_such` is true.
+    pub(super) fn has_stream(&self, context: u64, is_such: fn(&dyn Participant) -> bool) -> bool {
         lock(&self.state)
             .streams
             .iter()
             .filter_map(Weak::upgrade)
-            .any(|stream| stream.is_blocking())
+            .any(|stream| stream.context() == context && is_such(&*stream))
     }
 }

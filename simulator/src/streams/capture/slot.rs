@@ -58,6 +58,10 @@ impl Participant for CaptureSlot {
         self.is_blocking
     }
 
+    fn context(&self) -> u64 {
+        self.context
+    }
+
     fn leave(&self, session: &Arc<CaptureSession>) -> Option<Frontier> {
         lock(&self.part)
             .take_if(|part| Arc::ptr_eq(&part.session, session))
@@ -110,7 +114,7 @@ impl CaptureSlot {
             return Err(code::ILLEGAL_STATE);
         }
         let stream = Arc::downgrade(self);
-        let session = CaptureSession::open(self.context, mode, stream);
+        let session = CaptureSession::open(mode, stream);
         prepare(&session);
         *part = Some(Participation { session, frontier });
         Ok(())

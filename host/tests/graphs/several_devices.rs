@@ -1,0 +1,214 @@
+//! Graphs whose nodes run on several devices: built, captured and changed; in order with both, and told by both. With two simulated devices the
+//! order of all work is checked.
+
+use crate::common::panicking;
+use crate::common::two::with_two;
+use crate::common::{Add, add, add_node, hold_up, launch_add, module, refusal};
+use warpsmith_host::PeerAccess;
+use warpsmith_host::prelude::*;
+
+const LEN: usize = 1000;
+
+/// What the tests have of two devices: the second may use the first one's memory.
+struct Two {
+    here: Stream,
+    there: Stream,
+    add_here: Add,
+    add_there: Add,
+    x: DeviceBuffer<u32>,
+    y: DeviceBuffer<u32>,
+    access: PeerAccess,
+}
+
+impl Two {
+    fn new(one: &Gpu, other: &Gpu) -> Result<Two> {
+        let (here, there) = (one.stream()?, other.stream()?);
+        Ok(Two {
+            add_here: add(&module(one)),
+            add_there: add(&module(other)),
+            x: here.zeroed(LEN)?,
+            y: there.zeroed(LEN)?,
+            access: one.default_pool()?.allow_peer(other)?,
+            here,
+            there,
+        })
+    }
+}
+
+/// Runs a test with two devices.
+fn test(body: impl FnOnce(&Gpu, &Gpu, Two) -> Result<()>) {
+    with_two(|one, other| {
+        let two = Two::new(&one, &other).expect("both devices");
+        body(&one, &other, two).expect("all but what is refused works");
+    });
+}
+
+// covers: GRAPH-04, GRAPH-06, MULTI-07
+#[test]
+fn nodes_of_two_devices_are_in_order_with_each_other_and_with_both() {
+    test(|one, other, mut two| {
+        let mut graph = one.graph()?;
+        add_node(&mut graph, &two.add_here, &mut two.x, 1);
+        graph.copy(&two.access.view(&two.x)?, &mut two.y)?;
+        let there = add_node(&mut graph, &two.add_there, &mut two.y, 10);
+        graph.copy(&two.y, &mut two.access.view_mut(&mut two.x)?)?;
+        graph.fill(&mut two.y.slice_mut(..1), 7)?;
+        let mut ready = graph.instantiate()?;
+        let mut x = 0;
+        for _ in 0..4 {
+            launch_add(&two.there, &two.add_there, &mut two.y, 100);
+            ready.launch(&two.here)?;
+            launch_add(&two.there, &two.add_there, &mut two.y, 1000);
+            x += 11;
+            let mut y = vec![x + 1000; LEN];
+            y[0] = 1007;
+            assert_eq!(two.there.download(&two.y)?, y);
+            assert_eq!(two.here.download(&two.x)?, vec![x; LEN]);
+        }
+        // Another value, from the next launch on.
+        let grid = Grid::cover(LEN, 128);
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { ready.set_kernel_untyped(there, &two.add_there, grid, (&mut two.y, 20_u32)) }?;
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        let refused =
+            unsafe { ready.set_kernel_untyped(there, &two.add_here, grid, (&mut two.x, 20_u32)) };
+        assert!(refusal(refused).contains("a kernel of another device"));
+        // All is dropped while the work waits: what the second device's node uses is there until it is done.
+        let late = hold_up(&two.here)?;
+        ready.launch(&two.here)?;
+        drop((ready, graph));
+        let Two {
+            here,
+            there,
+            add_here,
+            add_there,
+            x: first,
+            y,
+            access,
+        } = two;
+        drop((add_here, add_there, access));
+        drop(other.stream()?);
+        drop(late);
+        assert_eq!(there.download(&y.slice(1..))?, vec![x + 21; LEN - 1]);
+        assert_eq!(here.download(&first)?, vec![x + 21; LEN]);
+        Ok(())
+    });
+}
+
+// covers: GRAPH-31, MULTI-05
+#[test]
+fn a_capture_takes_streams_of_both_devices() {
+    test(|one, other, mut two| {
+        let marked = other.event()?;
+        let awaited = one.event()?;
+        two.here.record(&awaited)?;
+        let graph = two.here.capture(|capture| {
+            launch_add(capture, &two.add_here, &mut two.x, 1);
+            let side = capture.fork(&mut two.there)?;
+            // After the launch: both use `x`.
+            side.copy(&two.access.view(&two.x)?, &mut two.y)?;
+            launch_add(side, &two.add_there, &mut two.y, 10);
+            capture.wait_external(side, &awaited)?;
+            capture.record_external(side, &marked)?;
+            let refused = capture.record_external(capture.stream(), &marked);
+            assert_eq!(
+                refused.expect_err("of another device").code(),
+                Some(Code::INVALID_CONTEXT)
+            );
+            let refused = side.zeroed::<u32>(4);
+            assert!(refusal(refused).contains("the one on which the capture began"));
+            capture.fill(&mut two.x, 3)
+        })?;
+        assert_eq!(two.there.download(&two.y)?, [0; LEN], "nothing has run");
+        let mut ready = graph.instantiate()?;
+        for expected in [11, 14] {
+            ready.launch(&two.here)?;
+            two.there.wait(&marked)?;
+            assert_eq!(two.there.download(&two.y)?, [expected; LEN]);
+            assert_eq!(two.here.download(&two.x)?, [3; LEN]);
+        }
+        // As a node of a graph of the second device.
+        let mut outer = other.graph()?;
+        outer.fill(&mut two.y, 0)?;
+        outer.child(&graph)?;
+        outer.instantiate()?.launch(&two.there)?;
+        assert_eq!(two.there.download(&two.y)?, [14; LEN]);
+        Ok(())
+    });
+}
+
+#[test]
+fn panics_of_each_device_reach_who_waits_for_the_launch() {
+    test(|one, other, two| {
+        let kernels = [one, other].map(panicking::kernels);
+        for (number, line) in [(1, 21_u32), (0, 22)] {
+            let mut graph = one.graph()?;
+            // SAFETY: the entry takes a number.
+            unsafe { graph.kernel_untyped(&kernels[number].at, Grid::new(2, 32), (line,)) }?;
+            let mut ready = graph.instantiate()?;
+            for _ in 0..2 {
+                ready.launch(&two.here)?;
+                let error = two.here.synchronize().expect_err("it panicked");
+                let panic = error.panic().expect("a panic");
+                assert_eq!((panic.line, &*panic.kernel), (line, "at"));
+            }
+        }
+        // Both in one launch, told as one; in a capture.
+        let Two {
+            mut here,
+            mut there,
+            ..
+        } = two;
+        let graph = here.capture(|capture| {
+            let side = capture.fork(&mut there)?;
+            panicking::launch_at(capture, &kernels[0], 31);
+            panicking::launch_at(side, &kernels[1], 32);
+            Ok(())
+        })?;
+        graph.instantiate()?.launch(&here)?;
+        let error = here.synchronize().expect_err("both panicked");
+        let panic = error.panic().expect("a panic");
+        let mut lines: Vec<u32> = panic.others.iter().map(|other| other.line).collect();
+        lines.push(panic.line);
+        lines.sort_unstable();
+        assert_eq!(lines, [31, 32]);
+        here.synchronize()?;
+        other.synchronize()
+    });
+}
+
+#[test]
+fn what_a_graph_of_several_devices_cannot_have_is_refused() {
+    test(|one, other, mut two| {
+        let mut graph = one.graph()?;
+        let refused = graph.copy(&two.y, &mut two.x);
+        assert!(refusal(refused).contains("neither device may use both"));
+        let refused = graph.copy(&two.x, &mut two.y);
+        assert!(refusal(refused).contains("neither device may use both"));
+        assert_eq!(graph.node_count()?, 0);
+        graph.fill(&mut two.x, 1)?;
+        graph.fill(&mut two.y, 2)?;
+        let refused = graph.instantiate_for_device_launch(&two.here);
+        assert!(refusal(refused.map(drop)).contains("such a graph is of one device"));
+        let condition = graph.condition(1)?;
+        let refused = graph.if_then(condition, |body| body.fill(&mut two.y, 3).map(drop));
+        assert!(
+            refusal(refused.map(drop)).contains("the body of a loop or a branch is of one device")
+        );
+        // Launches are for streams of the device by which the graph was made.
+        let mut graph = one.graph()?;
+        graph.fill(&mut two.x, 1)?;
+        graph.fill(&mut two.y, 2)?;
+        let mut ready = graph.instantiate()?;
+        let refused = ready
+            .launch(&two.there)
+            .expect_err("another device's stream");
+        assert_eq!(refused.code(), Some(Code::INVALID_CONTEXT));
+        ready.launch(&two.here)?;
+        // To wait for the second device is to wait for its nodes.
+        other.synchronize()?;
+        assert_eq!(two.there.download(&two.y)?, [2; LEN]);
+        assert_eq!(two.here.download(&two.x)?, [1; LEN]);
+        Ok(())
+    });
+}
