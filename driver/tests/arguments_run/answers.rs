@@ -123,8 +123,9 @@ const PARTICULAR: &[(&str, &str, Kind, u32)] = {
         ("cuEventRecord*", "*", OtherDevice, INVALID_HANDLE),
         ("cuGraphExecEvent*", "event", OtherContext, INVALID_VALUE),
         ("cuGraphExecEvent*", "event", OtherDevice, INVALID_VALUE),
-        ("cuGraphLaunch", "hStream", OtherContext, INVALID_HANDLE),
-        ("cuGraphLaunch", "hStream", OtherDevice, INVALID_HANDLE),
+        // A graph is launched in a stream of any context.
+        ("cuGraphLaunch", "hStream", OtherContext, 0),
+        ("cuGraphLaunch", "hStream", OtherDevice, 0),
         (
             "cuLaunchCooperativeKernel",
             "*",

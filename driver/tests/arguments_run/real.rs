@@ -29,8 +29,6 @@ const ANSWERS: &[(&str, u32)] = &[
     ("cuCtxWaitEvent hEvent OtherDevice", SUCCESS),
     ("cuEventElapsedTime pMilliseconds Null", INVALID_HANDLE),
     ("cuEventElapsedTime_v2 pMilliseconds Null", INVALID_HANDLE),
-    ("cuGraphLaunch hStream OtherContext", SUCCESS),
-    ("cuGraphLaunch hStream OtherDevice", SUCCESS),
     // The words are memory of the other device.
     ("cuStreamWaitValue32_v2 stream OtherDevice", INVALID_VALUE),
     ("cuStreamWaitValue64_v2 stream OtherDevice", INVALID_VALUE),

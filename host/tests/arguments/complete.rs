@@ -10,9 +10,13 @@ const A_QUESTION: &str = "what is not there is an answer, no error";
 const A_CLOSURE: &str = "a function is all that it takes; what goes wrong inside is the function's";
 const OF_VULKAN: &str = "no GPU imports semaphores from here: `streams/external_semaphores.rs`";
 const OF_THE_SYSTEM: &str = "the operating system answers";
+const OF_A_TEAM: &str =
+    "it takes several devices of the simulator: `tests/tests/guide/multicast.rs`";
+const AS_FOREIGN_WORK: &str = "what is wrong with the memory is refused as by `ForeignWork`";
 const A_PANIC: &str = "a part that is not there panics, as for slices";
 
 const WITHOUT_ROWS: &[(&str, &str)] = &[
+    ("ForeignCall::enqueue", AS_FOREIGN_WORK),
     ("Gpu::attribute_if_known", A_QUESTION),
     ("Gpu::can_access_peer", A_QUESTION),
     ("Gpu::device_with_uuid", A_QUESTION),
@@ -28,6 +32,10 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ("MemoryPool::set_release_threshold", ANY_VALUE),
     ("MemoryPool::set_reuse_policy", ANY_VALUE),
     ("MemoryPool::trim_to", ANY_VALUE),
+    ("MulticastBuffer::download", OF_A_TEAM),
+    ("MulticastBuffer::on", OF_A_TEAM),
+    ("MulticastBuffer::upload", OF_A_TEAM),
+    ("MulticastBuffer::zeroed", OF_A_TEAM),
     ("Stream::set_mem_sync_domain", ANY_VALUE),
     ("Stream::set_synchronization_policy", ANY_VALUE),
     ("Stream::signal_semaphores", OF_VULKAN),

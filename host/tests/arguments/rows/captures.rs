@@ -200,19 +200,10 @@ pub fn rows() -> Vec<Row> {
 
 pub fn far_rows() -> Vec<Row> {
     rows! {
-        "Capture::fork", "a stream of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.stream.capture(|capture| capture.fork(&mut far.stream).map(drop))
-        };
         "Capture::record_external", "an event of another device" => Invalid, |w| {
             let (near, far) = w.both();
             let event = far.gpu.event()?;
             near.stream.capture(|capture| capture.record_external(capture, &event))
-        };
-        "Capture::wait_external", "an event of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            let event = far.gpu.event()?;
-            near.stream.capture(|capture| capture.wait_external(capture, &event))
         };
         "Capture::child", "a graph of another device" => Invalid, |w| {
             let (near, far) = w.both();

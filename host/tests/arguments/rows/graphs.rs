@@ -264,10 +264,6 @@ pub fn far_rows() -> Vec<Row> {
             let (near, far) = w.both();
             near.gpu.graph()?.copy_to_array(near.words, &mut square(far)?)
         };
-        "GraphBuilder::fill", "memory of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.gpu.graph()?.fill(&mut far.words, 1)
-        };
         "GraphBuilder::kernel", "a kernel of another device" => Invalid, |w| {
             let (near, far) = w.both();
             near.gpu.graph()?.kernel(&far.typed, enough(), (near.words, 1))
@@ -280,14 +276,6 @@ pub fn far_rows() -> Vec<Row> {
             let (near, far) = w.both();
             near.gpu.graph()?.kernel_early(near.early, enough(), &LaunchOptions::new(), Trigger::BlocksStarted, (&mut far.words, 1))
         };
-        "GraphBuilder::record", "an event of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.gpu.graph()?.record(&far.gpu.event()?)
-        };
-        "GraphBuilder::wait", "an event of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.gpu.graph()?.wait(&far.gpu.event()?)
-        };
         "GraphBuilder::write_value", "a flag of another device" => Invalid, |w| {
             let (near, far) = w.both();
             near.gpu.graph()?.write_value(&far.gpu.flag(0_u32)?, 1)
@@ -295,10 +283,6 @@ pub fn far_rows() -> Vec<Row> {
         "GraphBuilder::wait_value", "a flag of another device" => Invalid, |w| {
             let (near, far) = w.both();
             near.gpu.graph()?.wait_value(&far.gpu.flag(1_u32)?, Wait::Equal(1))
-        };
-        "GraphBuilder::child", "a graph of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.gpu.graph()?.child(&far.gpu.graph()?)
         };
     }
 }

@@ -9,6 +9,7 @@ mod launches;
 mod matrices;
 mod modules;
 mod other_libraries;
+mod parts;
 mod pools;
 mod streams;
 mod textures;
@@ -24,6 +25,7 @@ fn topic(name: &'static str, rows: Vec<Row>) -> Topic {
 pub fn of_one_device() -> Vec<Topic> {
     vec![
         topic("copies", copies::rows()),
+        topic("parts", parts::rows()),
         topic("matrices", matrices::rows()),
         topic("pools", pools::rows()),
         topic("virtual_memory", virtual_memory::rows()),
