@@ -83,7 +83,7 @@ fn part<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> Result<RawV
     if start > end || end > view.len {
         let len = view.len;
         return Err(format!(
-            "range {start}..{end} of device memory with {len} elements"
+            "range {start}..{end} of memory with {len} elements"
         ));
     }
     let bytes = (end - start) * size_of::<T>();

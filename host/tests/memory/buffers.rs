@@ -90,7 +90,7 @@ fn parts_and_copies() -> Result<()> {
 }
 
 #[test]
-#[should_panic(expected = "range 2..7 of device memory with 6 elements")]
+#[should_panic(expected = "range 2..7 of memory with 6 elements")]
 fn a_part_lies_inside() {
     let stream = gpu().stream().unwrap();
     let buffer = stream.zeroed::<u8>(6).unwrap();
@@ -249,7 +249,7 @@ fn memory_and_its_parts_say_what_they_are() -> Result<()> {
 }
 
 #[test]
-#[should_panic(expected = "of device memory with 3 elements")]
+#[should_panic(expected = "of memory with 3 elements")]
 fn a_part_is_not_split_behind_its_end() {
     let buffer = gpu().stream().and_then(|stream| stream.zeroed::<u8>(3));
     buffer.expect("memory").slice(..).split_at(4);

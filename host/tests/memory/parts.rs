@@ -150,7 +150,7 @@ fn ranges_that_are_wrong_are_errors() -> Result<()> {
     assert_eq!(misuse(&error).code, Code::INVALID_VALUE);
     assert_eq!(
         misuse(&error).message,
-        "range 2..7 of device memory with 6 elements"
+        "range 2..7 of memory with 6 elements"
     );
     for range in [0..0, 0..6, 6..6, 2..4] {
         let expected: Vec<_> = range.clone().map(|number| number as u8).collect();

@@ -65,7 +65,8 @@ impl SharedFile {
     ///
     /// # Errors
     ///
-    /// As a real driver answers: unknown if the descriptor is not open, invalid value if it is another file's.
+    /// As a real driver answers: unknown if the descriptor is not open, or another file's (H100, driver 580.159.04); invalid value if it is of
+    /// memory of another kind.
     pub(super) fn import(descriptor: BorrowedFd<'_>, content: Content) -> Result<(Self, Numbers)> {
         let file = fcntl_dupfd_cloexec(descriptor, 0).map_err(|error| match error {
             Errno::BADF => code::UNKNOWN,
@@ -83,11 +84,14 @@ impl SharedFile {
                 .0
                 .iter()
                 .map(|&word| u64::from_le_bytes(word));
-            let is_wanted = numbers.next()? == content as u64 && numbers.next()? == bytes as u64;
+            let (kind, size) = (numbers.next()?, numbers.next()?);
             let own = core::array::from_fn(|_| numbers.next().unwrap_or_default());
-            is_wanted.then_some((bytes, own))
+            (size == bytes as u64).then_some((kind, bytes, own))
         };
-        let (bytes, numbers) = read().ok_or(code::INVALID_VALUE)?;
+        let (kind, bytes, numbers) = read().ok_or(code::UNKNOWN)?;
+        if kind != content as u64 {
+            return Err(code::INVALID_VALUE);
+        }
         Ok((Self { file, bytes }, numbers))
     }
 

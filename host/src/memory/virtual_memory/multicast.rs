@@ -80,7 +80,7 @@ impl<T: Pod> MulticastBuffer<T> {
     ///
     /// # Errors
     ///
-    /// There is no device, or one twice; a device has no multicast memory ([`Attribute::MULTICAST_SUPPORTED`]); `len` is 0; or a device has not
+    /// There is no device, or one twice; a device has no multicast memory ([`Attribute::MULTICAST_SUPPORTED`](crate::Attribute::MULTICAST_SUPPORTED)); `len` is 0; or a device has not
     /// so much memory. Nothing is left of what was made until then.
     pub fn zeroed(gpus: &[&Gpu], len: usize) -> Result<MulticastBuffer<T>> {
         let bytes = bytes_of::<T>("cuMulticastCreate", len)?;
