@@ -173,11 +173,14 @@ mod tests {
     fn other_files_are_refused() {
         let own = std::fs::File::open("/proc/self/exe").unwrap();
         let refused = SharedFile::import(own.as_fd(), Content::Physical);
-        assert_eq!(refused.unwrap_err(), code::INVALID_VALUE);
+        assert_eq!(refused.unwrap_err(), code::UNKNOWN);
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let unsealed = rustix::fs::memfd_create("other", flags).unwrap();
         rustix::fs::ftruncate(&unsealed, 3 * PAGE as u64).unwrap();
         let refused = SharedFile::import(unsealed.as_fd(), Content::Physical);
+        assert_eq!(refused.unwrap_err(), code::UNKNOWN);
+        let pool = SharedFile::create(Content::Pool, PAGE, [0; 4]).unwrap();
+        let refused = SharedFile::import(pool.as_fd(), Content::Physical);
         assert_eq!(refused.unwrap_err(), code::INVALID_VALUE);
     }
 }
