@@ -57,6 +57,7 @@ mod linear_copy;
 mod matrix;
 mod peer;
 pub(crate) mod peer_access;
+mod peer_boxes;
 mod pinned;
 mod pinned_slice;
 mod pitched;
