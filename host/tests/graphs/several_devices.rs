@@ -1,6 +1,10 @@
 //! Graphs whose nodes run on several devices: built, captured and changed; in order with both, and told by both. With two simulated devices the
 //! order of all work is checked.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
 use crate::common::panicking;
 use crate::common::two::with_two;
 use crate::common::{Add, add, add_node, hold_up, launch_add, module, refusal};
@@ -332,11 +336,57 @@ fn a_device_stays_until_launches_in_other_devices_streams_are_done() {
         let mut ready = graph.instantiate().unwrap();
         let late = hold_up(&there).unwrap();
         ready.launch(&there).unwrap();
-        // The last object of a device waits for what others do with it: on a thread of its own.
-        let closed = std::thread::spawn(move || drop((ready, graph, module, x, access, one)));
-        drop(late);
-        closed.join().unwrap();
+        // The last object of a device waits for what others do with it. That the launch runs only then shows whether it does.
+        let opens = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            drop(late);
+        });
+        drop((ready, graph, module, x, access, one));
+        opens.join().unwrap();
         assert_eq!(there.download(&result).unwrap(), [6; LEN]);
+    });
+}
+
+#[test]
+fn other_devices_streams_run_branches_and_host_functions_and_record_events() {
+    test(|one, other, mut two| {
+        let (recorded, awaited) = (one.event()?, one.event()?);
+        let called = Arc::new(AtomicU32::new(0));
+        let calls = called.clone();
+        let is_kept = || Arc::strong_count(&called) == 2;
+        two.here.record(&awaited)?;
+        let mut graph = one.graph()?;
+        let condition = graph.condition(1)?;
+        let add_here = &two.add_here;
+        graph.if_then(condition, |body| {
+            add_node(body, add_here, &mut two.x, 1);
+            Ok(())
+        })?;
+        graph.host(move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+        })?;
+        graph.wait(&awaited)?;
+        graph.record(&recorded)?;
+        let mut ready = graph.instantiate()?;
+        for round in 1..4 {
+            ready.launch(&two.there)?;
+            two.there.wait(&recorded)?;
+            two.there.synchronize()?;
+            assert_eq!(called.load(Ordering::Relaxed), round);
+            assert_eq!(two.here.download(&two.x)?, vec![round; LEN]);
+        }
+        // The function stays until the launch is done that calls it.
+        let late = hold_up(&two.there)?;
+        ready.launch(&two.there)?;
+        drop((ready, graph));
+        drop(one.pinned::<u32>(LEN)?);
+        assert!(is_kept());
+        drop(late);
+        two.there.synchronize()?;
+        assert_eq!(called.load(Ordering::Relaxed), 4);
+        one.synchronize()?;
+        assert!(!is_kept());
+        other.synchronize()
     });
 }
 
@@ -354,14 +404,17 @@ fn panics_of_a_launch_in_another_devices_stream_are_told_there() {
             let panic = error.panic().expect("a panic");
             assert_eq!((panic.line, &*panic.kernel), (21, "at"));
         }
-        // Each launch is one of its own stream.
-        let late = hold_up(&two.there)?;
-        ready.launch(&two.there)?;
-        ready.launch(&two.here)?;
-        drop(late);
-        for stream in [&two.here, &two.there] {
-            let error = stream.synchronize().expect_err("each panicked");
-            assert_eq!(error.panic().expect("a panic").line, 21);
+        // Each launch is one of its own stream, and comes after the one before.
+        for streams in [[&two.there, &two.here], [&two.here, &two.there]] {
+            let late = hold_up(streams[0])?;
+            for stream in streams {
+                ready.launch(stream)?;
+            }
+            drop(late);
+            for stream in streams {
+                let error = stream.synchronize().expect_err("each panicked");
+                assert_eq!(error.panic().expect("a panic").line, 21);
+            }
         }
         one.synchronize()?;
         other.synchronize()
