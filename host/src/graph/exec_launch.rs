@@ -36,15 +36,13 @@ impl GraphExec {
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
-        if stream.handle.is_captured() {
-            let of_stream = ("the captured stream", &stream.gpu);
-            check_same_device(CALL, ("the graph", &self.gpu), of_stream)?;
-        }
         self.prepare_devices(stream)?;
         // Given up after the lock: with its last owner a stream of another library gives up its keeper, which is the program's and may call this crate.
         let last = self.last_stream.upgrade();
         let guard = stream.gpu.lock_order();
         if stream.handle.is_captured() {
+            let of_stream = ("the captured stream", &stream.gpu);
+            check_same_device(CALL, ("the graph", &self.gpu), of_stream)?;
             return self.launch_captured(&guard, stream);
         }
         let open = self

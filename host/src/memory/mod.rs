@@ -49,6 +49,7 @@ mod flag;
 mod foreign;
 mod foreign_call;
 mod foreign_outcome;
+mod foreign_trace;
 mod freed_block;
 mod hints;
 pub(crate) mod host_block;

@@ -44,26 +44,33 @@ impl Stream {
         }
         let is_of_host = source.is_of_host_pool() || target.is_of_host_pool();
         let (origin, address, bytes) = (source.address, target.address, target.bytes);
-        self.copy_between_devices(CALL, from_stream, source, target, || match is_of_host {
-            // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is;
-            // `copy_between_devices` keeps them until their last use.
-            true => unsafe { call!(cuMemcpyAsync(address, origin, bytes, self.handle.raw())) },
-            // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named;
-            // `copy_between_devices` keeps them until their last use.
-            false => unsafe {
-                call!(cuMemcpyPeerAsync(
-                    address,
-                    self.gpu.context().raw(),
-                    origin,
-                    from_stream.gpu.context().raw(),
-                    bytes,
-                    self.handle.raw()
-                ))
+        self.copy_between_devices(
+            CALL,
+            bytes,
+            from_stream,
+            source,
+            target,
+            || match is_of_host {
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is;
+                // `copy_between_devices` keeps them until their last use.
+                true => unsafe { call!(cuMemcpyAsync(address, origin, bytes, self.handle.raw())) },
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named;
+                // `copy_between_devices` keeps them until their last use.
+                false => unsafe {
+                    call!(cuMemcpyPeerAsync(
+                        address,
+                        self.gpu.context().raw(),
+                        origin,
+                        from_stream.gpu.context().raw(),
+                        bytes,
+                        self.handle.raw()
+                    ))
+                },
             },
-        })
+        )
     }
 
-    /// Enqueues a copy in this stream, from memory of `from_stream`'s device to memory of this one's, after what either stream holds. What they get later
+    /// Enqueues a copy of so many bytes in this stream, from memory of `from_stream`'s device to memory of this one's, after what either stream holds. What they get later
     /// comes after it, so both sides are kept until it is done. Without bytes to copy `enqueue` is not called.
     ///
     /// # Errors
@@ -72,6 +79,7 @@ impl Stream {
     pub(super) fn copy_between_devices(
         &self,
         call: &'static str,
+        bytes: usize,
         from_stream: &Stream,
         from: RawView<'_>,
         to: RawView<'_>,
@@ -87,14 +95,14 @@ impl Stream {
         let mut work = ForeignWork::new(call);
         work.add_use(from_stream, from.used_for(AccessKind::Read))?;
         work.add_use(self, to.used_for(AccessKind::Write))?;
-        if to.bytes == 0 {
+        if bytes == 0 {
             return Ok(());
         }
         from.check_finished(call)?;
         if let Some(allocation) = to.allocation {
             allocation.check_writable(call)?;
         }
-        work.in_order(&mut [], |guard| {
+        work.in_order(&mut [], Some(bytes), |guard| {
             from_stream
                 .handle
                 .hold_back(guard, self.handle.stream_ref())?;

@@ -62,10 +62,8 @@ impl Stream {
         let (source, target) = (from.elements.view(), to.elements.view());
         let [columns, rows] = [to.shape.columns, to.shape.rows].map(|extent| extent as usize);
         let pitch = |stride: u32| stride as usize * size_of::<T>();
-        self.copy_between_devices(CALL, from_stream, source, target, || {
-            if rows == 0 || columns == 0 {
-                return Ok(());
-            }
+        let bytes = to.shape.bytes::<T>();
+        self.copy_between_devices(CALL, bytes, from_stream, source, target, || {
             let copy = CUDA_MEMCPY3D {
                 srcPitch: pitch(from.shape.stride),
                 dstPitch: pitch(to.shape.stride),
@@ -188,7 +186,7 @@ impl Stream {
         if source.len != whole.texels {
             return Err(length_mismatch(CALL, source.len, whole.texels));
         }
-        self.copy_between_devices(CALL, from_stream, source, to.view(), || {
+        self.copy_between_devices(CALL, source.bytes, from_stream, source, to.view(), || {
             let copy = texel_copy::<T>(whole.size, side_of(source), to.side(whole.at));
             // SAFETY: the source has as many texels as the array (compared above), each is on its stream's device, and `copy_between_devices`
             // keeps them until their last use.
@@ -232,7 +230,7 @@ impl Stream {
         if target.len != whole.texels {
             return Err(length_mismatch(CALL, whole.texels, target.len));
         }
-        self.copy_between_devices(CALL, from_stream, from.view(), target, || {
+        self.copy_between_devices(CALL, target.bytes, from_stream, from.view(), target, || {
             let copy = texel_copy::<T>(whole.size, from.side(whole.at), side_of(target));
             // SAFETY: the destination has as many texels as the array (compared above), each is on its stream's device, and
             // `copy_between_devices` keeps them until their last use.
@@ -251,7 +249,8 @@ impl Stream {
         to: &Array<T, D>,
         to_part: Region,
     ) -> Result<()> {
-        self.copy_between_devices(CALL, from_stream, from.view(), to.view(), || {
+        let bytes = to_part.texels * size_of::<T>();
+        self.copy_between_devices(CALL, bytes, from_stream, from.view(), to.view(), || {
             let copy = texel_copy::<T>(to_part.size, from.side(from_part.at), to.side(to_part.at));
             // SAFETY: each array has its part (the caller's promise) and is on its stream's device, and `copy_between_devices` keeps them until
             // their last use.

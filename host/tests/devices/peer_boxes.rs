@@ -1,7 +1,7 @@
 //! Copies of matrices and arrays from one device to another, in order with all uses of both sides. On two GPUs where there are some.
 
 use crate::common::two::with_two;
-use crate::common::{hold_up, refusal};
+use crate::common::{hold_up, open_soon, refusal};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{
     ArrayExtents, Attribute, Extent1, Extent2, Extent3, Layered1, Layered2, Location,
@@ -214,32 +214,29 @@ fn copies_of_arrays_between_devices_are_in_order_on_both() {
         let zeros = after.zeroed::<u32>(5000).unwrap();
         for round in 1..20 {
             // In streams that have nothing to do with the copy but the array.
-            let late = hold_up(&before).unwrap();
+            open_soon(hold_up(&before).unwrap());
             before.fill(&mut texels, round).unwrap();
             before.copy_to_array(&texels, &mut from).unwrap();
             here.copy_array_from_peer(&there, &from, &mut to).unwrap();
             after.copy_to_array(&zeros, &mut from).unwrap();
-            drop(late);
             assert_eq!(here.download_array(&to).unwrap(), vec![round; 5000]);
             assert_eq!(there.download_array(&from).unwrap(), vec![0; 5000]);
         }
         // Both arrays outlive the copy, and so does the other device.
-        let late = hold_up(&before).unwrap();
+        open_soon(hold_up(&before).unwrap());
         before.fill(&mut texels, 77).unwrap();
         before.copy_to_array(&texels, &mut from).unwrap();
         here.copy_array_from_peer(&there, &from, &mut to).unwrap();
         drop((from, there, after, zeros, texels, other));
-        drop(late);
         assert_eq!(here.download_array(&to).unwrap(), vec![77; 5000]);
         // As does the one that is written: what is made next has other memory until then.
         let source = before.array(&vec![1_u32; 5000], size).unwrap();
-        let late = hold_up(&before).unwrap();
+        open_soon(hold_up(&before).unwrap());
         here.copy_array_from_peer(&before, &source, &mut to)
             .unwrap();
         drop((to, source));
         let after = one.stream().unwrap();
         let again = after.array(&vec![5_u32; 5000], size).unwrap();
-        drop(late);
         before.synchronize().unwrap();
         here.synchronize().unwrap();
         assert_eq!(after.download_array(&again).unwrap(), vec![5; 5000]);

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use crate::common::panicking;
 use crate::common::two::with_two;
-use crate::common::{Add, add, add_node, hold_up, launch_add, module, refusal};
+use crate::common::{Add, add, add_node, hold_up, launch_add, module, open_soon, refusal};
 use warpsmith_host::PeerAccess;
 use warpsmith_host::prelude::*;
 
@@ -239,7 +238,7 @@ fn streams_of_either_device_launch_a_graph() {
                 _ => (&two.there, &two.here),
             };
             // One launch waits, in front of all others.
-            let late = hold_up(near)?;
+            open_soon(hold_up(near)?);
             of_one.launch(near)?;
             launch_add(&two.here, &two.add_here, &mut two.x, 100);
             of_both.launch(far)?;
@@ -247,7 +246,6 @@ fn streams_of_either_device_launch_a_graph() {
             of_one.launch(far)?;
             of_one.upload(near)?;
             of_both.launch(near)?;
-            drop(late);
             x += 104;
             assert_eq!(two.there.download(&two.y)?, vec![x + 10; LEN]);
             assert_eq!(two.here.download(&two.x)?, vec![x; LEN]);
@@ -255,11 +253,10 @@ fn streams_of_either_device_launch_a_graph() {
         // An update, after a launch that has not run.
         let mut changed = one.graph()?;
         add_node(&mut changed, &two.add_here, &mut two.x, 5);
-        let late = hold_up(&two.there)?;
+        open_soon(hold_up(&two.there)?);
         of_one.launch(&two.there)?;
         of_one.update(&changed)?;
         of_one.launch(&two.here)?;
-        drop(late);
         assert_eq!(two.here.download(&two.x)?, vec![x + 6; LEN]);
         other.synchronize()
     });
@@ -294,12 +291,11 @@ fn what_a_launch_in_another_devices_stream_uses_outlives_it() {
         let mut ready = graph.instantiate()?;
         ready.upload(&there)?;
         for _ in 0..2 {
-            let late = hold_up(&there)?;
+            open_soon(hold_up(&there)?);
             ready.launch(&there)?;
-            drop(late);
             there.synchronize()?;
         }
-        let late = hold_up(&there)?;
+        open_soon(hold_up(&there)?);
         there.fill(&mut result, 0)?;
         ready.launch(&there)?;
         drop((ready, graph, pinned, x, y, add_here, add_there, access));
@@ -307,7 +303,6 @@ fn what_a_launch_in_another_devices_stream_uses_outlives_it() {
         let others = [here.filled(LEN, 1_u32)?, here.filled(LEN, 2_u32)?];
         let again = one.pinned_from(&[3_u32; LEN])?;
         drop(here);
-        drop(late);
         assert_eq!(there.download(&result)?, [118; LEN]);
         one.synchronize()?;
         let stream = one.stream()?;
@@ -334,15 +329,10 @@ fn a_device_stays_until_launches_in_other_devices_streams_are_done() {
             .copy(&x, &mut access.view_mut(&mut result).unwrap())
             .unwrap();
         let mut ready = graph.instantiate().unwrap();
-        let late = hold_up(&there).unwrap();
+        open_soon(hold_up(&there).unwrap());
         ready.launch(&there).unwrap();
         // The last object of a device waits for what others do with it. That the launch runs only then shows whether it does.
-        let opens = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(30));
-            drop(late);
-        });
         drop((ready, graph, module, x, access, one));
-        opens.join().unwrap();
         assert_eq!(there.download(&result).unwrap(), [6; LEN]);
     });
 }
@@ -379,7 +369,6 @@ fn other_devices_streams_run_branches_and_host_functions_and_record_events() {
         let late = hold_up(&two.there)?;
         ready.launch(&two.there)?;
         drop((ready, graph));
-        drop(one.pinned::<u32>(LEN)?);
         assert!(is_kept());
         drop(late);
         two.there.synchronize()?;
@@ -406,11 +395,10 @@ fn panics_of_a_launch_in_another_devices_stream_are_told_there() {
         }
         // Each launch is one of its own stream, and comes after the one before.
         for streams in [[&two.there, &two.here], [&two.here, &two.there]] {
-            let late = hold_up(streams[0])?;
+            open_soon(hold_up(streams[0])?);
             for stream in streams {
                 ready.launch(stream)?;
             }
-            drop(late);
             for stream in streams {
                 let error = stream.synchronize().expect_err("each panicked");
                 assert_eq!(error.panic().expect("a panic").line, 21);
