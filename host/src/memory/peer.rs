@@ -54,7 +54,7 @@ impl Stream {
                 // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is;
                 // `copy_between_devices` keeps them until their last use.
                 true => unsafe { call!(cuMemcpyAsync(address, origin, bytes, self.handle.raw())) },
-                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named;
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each for the device whose context is named to use;
                 // `copy_between_devices` keeps them until their last use.
                 false => unsafe {
                     call!(cuMemcpyPeerAsync(
@@ -70,8 +70,8 @@ impl Stream {
         )
     }
 
-    /// Enqueues a copy of so many bytes in this stream, from memory of `from_stream`'s device to memory of this one's, after what either stream holds. What they get later
-    /// comes after it, so both sides are kept until it is done. Without bytes to copy `enqueue` is not called.
+    /// Enqueues a copy of so many bytes in this stream, from memory that `from_stream`'s device uses to memory that this one's does, after what either
+    /// stream holds. What they get later comes after it, so both sides are kept until it is done. Without bytes to copy `enqueue` is not called.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ impl Stream {
                 dstPitch: pitch(to.shape.stride),
                 ..texel_copy::<T>([columns, rows, 1], side_of(source), side_of(target))
             };
-            // SAFETY: both sides have the rows and columns (compared above) at their strides, each on its stream's device, and
+            // SAFETY: both sides have the rows and columns (compared above) at their strides, each for its stream's device to use, and
             // `copy_between_devices` keeps them until their last use.
             unsafe { self.enqueue_box(from_stream, copy) }
         })
@@ -188,7 +188,7 @@ impl Stream {
         }
         self.copy_between_devices(CALL, source.bytes, from_stream, source, to.view(), || {
             let copy = texel_copy::<T>(whole.size, side_of(source), to.side(whole.at));
-            // SAFETY: the source has as many texels as the array (compared above), each is on its stream's device, and `copy_between_devices`
+            // SAFETY: the source has as many texels as the array (compared above), each is for its stream's device to use, and `copy_between_devices`
             // keeps them until their last use.
             unsafe { self.enqueue_box(from_stream, copy) }
         })
@@ -232,7 +232,7 @@ impl Stream {
         }
         self.copy_between_devices(CALL, target.bytes, from_stream, from.view(), target, || {
             let copy = texel_copy::<T>(whole.size, from.side(whole.at), side_of(target));
-            // SAFETY: the destination has as many texels as the array (compared above), each is on its stream's device, and
+            // SAFETY: the destination has as many texels as the array (compared above), each is for its stream's device to use, and
             // `copy_between_devices` keeps them until their last use.
             unsafe { self.enqueue_box(from_stream, copy) }
         })
@@ -262,7 +262,7 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// Both sides have the box, each on its stream's device, until the copy is done, and nobody else uses them against the order of the streams.
+    /// Both sides have the box, each for its stream's device to use, until the copy is done, and nobody else uses them against the order of the streams.
     unsafe fn enqueue_box(&self, from_stream: &Stream, copy: CUDA_MEMCPY3D) -> Result<()> {
         let copy = between(from_stream.gpu.context(), self.gpu.context(), &copy);
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.

@@ -379,6 +379,33 @@ fn other_devices_streams_run_branches_and_host_functions_and_record_events() {
     });
 }
 
+/// The host writes variables of the module of one device between launches in streams of the other one.
+#[test]
+fn variables_are_in_order_with_launches_in_another_devices_stream() {
+    test(|one, _, mut two| {
+        let module = module(one);
+        let (table, counter) = (
+            module.global::<u32>("table")?,
+            module.global::<u32>("counter")?,
+        );
+        table.set_slice(&[0; 4])?;
+        let kernel = module.untyped_kernel::<(In<u32>, Out<u32>)>("add_variables")?;
+        let zeros = two.here.zeroed::<u32>(LEN)?;
+        let mut graph = one.graph()?;
+        // SAFETY: the entry takes two slices, and writes the second.
+        unsafe { graph.kernel_untyped(&kernel, Grid::cover(LEN, 128), (&zeros, &mut two.x)) }?;
+        let mut ready = graph.instantiate()?;
+        for round in 1..6 {
+            counter.set(&round)?;
+            open_soon(hold_up(&two.there)?);
+            ready.launch(&two.there)?;
+            counter.set(&1000)?;
+            assert_eq!(two.here.download(&two.x)?, [round; LEN]);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn panics_of_a_launch_in_another_devices_stream_are_told_there() {
     test(|one, other, two| {
