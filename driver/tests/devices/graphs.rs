@@ -1,31 +1,10 @@
 //! Graphs whose nodes run on several devices. What is asked here two GPUs have answered (H100, driver 580.159.04); on the simulator, which can
 //! show two, the tests run in processes of their own, and so they do on two GPUs.
 
-use super::two::{Device, two_devices};
+use super::two::{Device, on_two_devices, two_devices};
 use crate::common::graphs::*;
 use crate::common::*;
 use warpsmith_driver::fault;
-use warpsmith_testkit::process::is_child;
-use warpsmith_testkit::{Side, own_process};
-
-/// Runs the calling test in a process of its own, which sees two GPUs if there are two, else two simulated devices. `true` there.
-fn on_two_devices() -> bool {
-    if is_child() {
-        return true;
-    }
-    gpu();
-    let simulated = [
-        ("WARPSMITH_DEVICE", "simulator"),
-        ("WARPSMITH_SIMULATOR_DEVICES", "2"),
-        ("WARPSMITH_REPORT", "0"),
-    ];
-    let count: c_int = get!(cuDeviceGetCount());
-    let variables = match count {
-        0 | 1 => &simulated[..],
-        _ => &[],
-    };
-    matches!(own_process(variables), Side::Child)
-}
 
 /// Two devices with their kernel `add`, a stream and 64 words each. The first is current.
 struct Two {

@@ -6,6 +6,7 @@ mod common;
 mod contexts;
 mod device_pools;
 mod graphs;
+mod peer_arrays;
 mod peers;
 mod runtime_library;
 mod several;

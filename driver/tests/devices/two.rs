@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use warpsmith_driver::fault;
+use warpsmith_testkit::process::is_child;
 use warpsmith_testkit::{Side, own_process};
 
 /// Runs the calling test in a process of its own, which sees two simulated devices. `true` there.
@@ -17,6 +18,25 @@ pub fn with_devices(count: &str) -> bool {
         ("WARPSMITH_REPORT", "0"),
     ];
     matches!(own_process(&variables), Side::Child)
+}
+
+/// Runs the calling test in a process of its own, which sees two GPUs if there are two, else two simulated devices. `true` there.
+pub fn on_two_devices() -> bool {
+    if is_child() {
+        return true;
+    }
+    gpu();
+    let simulated = [
+        ("WARPSMITH_DEVICE", "simulator"),
+        ("WARPSMITH_SIMULATOR_DEVICES", "2"),
+        ("WARPSMITH_REPORT", "0"),
+    ];
+    let count: c_int = get!(cuDeviceGetCount());
+    let variables = match count {
+        0 | 1 => &simulated[..],
+        _ => &[],
+    };
+    matches!(own_process(variables), Side::Child)
 }
 
 /// Adds to a word, plainly or atomically for the whole system; the second is slow to begin.

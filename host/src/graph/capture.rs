@@ -211,7 +211,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     /// Brings another stream into the capture: what is enqueued there from here on becomes part of the graph, after what the captured
     /// stream holds now and beside what it gets later. It stays in the capture until the end.
     ///
-    /// It may be a stream of another device, on which what it is given runs. The graph is launched in streams of the device on which the capture began.
+    /// It may be a stream of another device, on which what it is given runs. The graph is of the device on which the capture began.
     ///
     /// # Errors
     ///

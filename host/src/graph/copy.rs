@@ -87,7 +87,7 @@ impl GraphBuilder<'_> {
         from: &Matrix<'_, T>,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<CopyNode> {
-        check_same_shape(from, to)?;
+        check_same_shape(COPY, from, to)?;
         let copy = PlannedCopy::of_rows::<T>(
             to.shape,
             (from.elements.view(), from.shape.stride),
@@ -152,7 +152,7 @@ impl GraphBuilder<'_> {
         to: &mut Array<T, D>,
     ) -> Result<CopyNode> {
         self.outside_of_bodies("a copy of an array")?;
-        check_same_extents(from, to)?;
+        check_same_extents(COPY, from, to)?;
         let copy = texel_copy::<T>(to.extents().driver(), from.side([0; 3]), to.side([0; 3]));
         self.add_copy(PlannedCopy::of_texels(from.view(), to.view(), copy))
     }

@@ -135,9 +135,11 @@ impl DeviceGraph {
     ///
     /// # Errors
     ///
-    /// Those of [`GraphExec::launch`].
+    /// Those of [`GraphExec::launch`], or the stream is of another device.
     // covers: DGRAPH-07
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
+        let of_stream = ("the stream", &stream.gpu);
+        check_same_device("cuGraphLaunch", ("the graph", &self.gpu), of_stream)?;
         lock(&self.exec).launch(stream)
     }
 

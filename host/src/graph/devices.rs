@@ -1,5 +1,5 @@
-//! The devices of a graph: that of the `Gpu` or the stream that it was made by, in whose streams it is launched, and those of nodes that are
-//! another one's.
+//! The devices of a graph: that of the `Gpu` or the stream that it was made by, those of nodes that are another one's, and those in whose streams it
+//! is launched.
 
 use std::sync::Arc;
 
@@ -85,15 +85,43 @@ impl GraphExec {
         }
     }
 
-    /// Lets each other device that has nodes wait for the launch that was just enqueued, in a stream of its own: what is freed there when all its
-    /// streams are idle, and who waits for it or closes it, comes after the launch. A driver does not do that (H100, driver 580.159.04: a context
-    /// does not wait for nodes of graphs that streams of others launch).
+    /// Puts the stream's device in one order with the graph's, makes what [`hold_back_other_devices`](Self::hold_back_other_devices) needs, and binds the
+    /// stream's device. The caller holds no order lock.
+    ///
+    /// # Errors
+    ///
+    /// The driver refuses.
+    pub(super) fn prepare_devices(&self, stream: &Stream) -> Result<()> {
+        if !Arc::ptr_eq(&self.gpu, &stream.gpu) {
+            put_in_one_order(&self.gpu, &stream.gpu);
+        }
+        for other in self.devices_besides_that_of(stream) {
+            other.context().follower_stream()?;
+        }
+        stream.gpu.bind()
+    }
+
+    /// The graph's device, and those of its nodes, but for the stream's.
+    fn devices_besides_that_of<'a>(
+        &'a self,
+        stream: &'a Stream,
+    ) -> impl Iterator<Item = &'a Arc<OpenDevice>> {
+        let of_nodes = self.contents.devices_besides(&self.gpu);
+        [&self.gpu]
+            .into_iter()
+            .chain(of_nodes)
+            .filter(|gpu| !Arc::ptr_eq(gpu, &stream.gpu))
+    }
+
+    /// Lets each device but the stream's, the graph's own and those that have nodes, wait for the launch that was just enqueued, in a stream of its own:
+    /// what is freed there when all its streams are idle, the executable graph among it, and who waits for it or closes it, comes after the launch. A
+    /// driver does not do that (H100, driver 580.159.04: a context does not wait for nodes of graphs that streams of others launch).
     pub(super) fn hold_back_other_devices(
         &self,
         guard: &OrderGuard<'_>,
         stream: &Stream,
     ) -> Result<()> {
-        let mut others = self.contents.devices_besides(&self.gpu).peekable();
+        let mut others = self.devices_besides_that_of(stream).peekable();
         if others.peek().is_none() {
             return Ok(());
         }
@@ -102,6 +130,6 @@ impl GraphExec {
             let follower = other.context().follower_stream()?;
             stream.handle.hold_back(guard, follower)?;
         }
-        self.gpu.bind()
+        stream.gpu.bind()
     }
 }

@@ -26,20 +26,23 @@ impl GraphExec {
     /// updated to last. It is a copy of that alone, so it is refused where a single node was changed or switched off since, or the graph has got
     /// more nodes; [`Capture::child`](crate::Capture::child) adds any graph.
     ///
+    /// The stream may be of another device than the graph: each node runs on the device that it is of all the same. From then on both devices find
+    /// the order of their work under one lock, as devices do that use each other's memory.
+    ///
     /// # Errors
     ///
-    /// The stream is of another device than the `Gpu` by which the graph was made; the host has some of the graph's memory open, or an earlier
-    /// fault comes to light. In a capture: the graph allocates memory, has loops or branches, or is not what this is any more.
+    /// The host has some of the graph's memory open, or an earlier fault comes to light. In a capture: the graph allocates memory, has loops or
+    /// branches, or is not what this is any more; or the stream is of another device than the `Gpu` by which the graph was made.
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
-        check_same_device(CALL, ("the graph", &self.gpu), ("the stream", &stream.gpu))?;
-        let gpu = self.gpu.clone();
-        gpu.bind()?;
+        self.prepare_devices(stream)?;
         // Given up after the lock: with its last owner a stream of another library gives up its keeper, which is the program's and may call this crate.
         let last = self.last_stream.upgrade();
-        let guard = gpu.lock_order();
+        let guard = stream.gpu.lock_order();
         if stream.handle.is_captured() {
+            let of_stream = ("the captured stream", &stream.gpu);
+            check_same_device(CALL, ("the graph", &self.gpu), of_stream)?;
             return self.launch_captured(&guard, stream);
         }
         let open = self
@@ -48,8 +51,8 @@ impl GraphExec {
             .any(|used| used.memory.history().is_open_to_host());
         let kept_out = self
             .contents
-            .devices_besides(&gpu)
-            .chain([&gpu])
+            .devices_besides(&self.gpu)
+            .chain([&self.gpu])
             .any(|gpu| gpu.order().launch_gate.state().has_host_accesses())
             || stream.handle.host_accesses().are_open();
         if open || kept_out {
@@ -164,7 +167,7 @@ impl GraphExec {
             unsafe { call!(cuMemsetD32Async(address, number, 1, stream.handle.raw())) }?;
         }
         self.last_stream = Arc::downgrade(&stream.handle);
-        self.gpu.traced(
+        stream.gpu.traced(
             || Track::of(&stream.handle),
             || Work::graph(self.contents.launches.len()),
             // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
@@ -181,15 +184,15 @@ impl GraphExec {
     /// The device has not so much memory, or the stream is being captured.
     // covers: GMEM-20
     pub fn upload(&mut self, stream: &Stream) -> Result<()> {
-        const CALL: &str = "cuGraphUpload";
-        check_same_device(CALL, ("the graph", &self.gpu), ("the stream", &stream.gpu))?;
         stream.handle.refuse_capture(
-            CALL,
+            "cuGraphUpload",
             "an upload is no node of a graph",
             "upload before the capture, or in the stream that launches the graph",
         )?;
-        self.gpu.bind()?;
-        // SAFETY: `self` owns the executable graph, `stream` the stream.
-        unsafe { call!(cuGraphUpload(self.raw, stream.handle.raw())) }
+        self.prepare_devices(stream)?;
+        let guard = stream.gpu.lock_order();
+        // SAFETY: `self` owns the executable graph, `stream` the stream. The graph is destroyed after what its device holds, which follows the stream.
+        unsafe { call!(cuGraphUpload(self.raw, stream.handle.raw())) }?;
+        self.hold_back_other_devices(&guard, stream)
     }
 }

@@ -153,7 +153,7 @@ impl Stream {
         from: &Matrix<'_, T>,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        check_same_shape(from, to)?;
+        check_same_shape(CALL, from, to)?;
         let (source, target) = (from.elements.view(), to.elements.view());
         self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
             let from = Rows::on_device(source, 0, from.shape);
@@ -300,7 +300,11 @@ impl Stream {
 /// # Errors
 ///
 /// The matrices have different numbers of rows or columns.
-pub(crate) fn check_same_shape<T: Pod>(from: &Matrix<'_, T>, to: &MatrixMut<'_, T>) -> Result<()> {
+pub(crate) fn check_same_shape<T: Pod>(
+    call: &'static str,
+    from: &Matrix<'_, T>,
+    to: &MatrixMut<'_, T>,
+) -> Result<()> {
     if (from.rows(), from.columns()) != (to.rows(), to.columns()) {
         let message = format!(
             "the source has {} x {} elements and the destination {} x {}",
@@ -310,7 +314,7 @@ pub(crate) fn check_same_shape<T: Pod>(from: &Matrix<'_, T>, to: &MatrixMut<'_, 
             to.columns()
         );
         return Err(Error::misuse(
-            CALL,
+            call,
             Code::INVALID_VALUE,
             message,
             "both must have as many rows and columns: take a `region` of the larger one",

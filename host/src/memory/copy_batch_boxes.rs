@@ -47,7 +47,7 @@ impl<'a> CopyBatch<'a> {
         from: &'a Matrix<'_, T>,
         to: &'a mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        check_same_shape(from, to)?;
+        check_same_shape(CALL, from, to)?;
         let (source, target) = (from.elements.view(), to.elements.view());
         let (from_rows, to_rows) = (
             Side::rows_of(source.address, from.shape),
@@ -123,7 +123,7 @@ impl<'a> CopyBatch<'a> {
         from: &'a Array<T, D>,
         to: &'a mut Array<T, D>,
     ) -> Result<()> {
-        check_same_extents(from, to)?;
+        check_same_extents(CALL, from, to)?;
         let to: &'a Array<T, D> = to;
         let region = Region::whole(from);
         let copy = BoxCopy::of_texels::<T>(Side::of(from, region), Side::of(to, region), region);
@@ -179,7 +179,7 @@ impl<'a> CopyBatch<'a> {
         at: D,
         size: D,
     ) -> Result<()> {
-        let region = Region::of(to, at, size)?;
+        let region = Region::of(CALL, to, at, size)?;
         self.add_to_array(from, to, region)
     }
 
@@ -229,7 +229,7 @@ impl<'a> CopyBatch<'a> {
         size: D,
         to: &'a mut W,
     ) -> Result<()> {
-        self.add_from_array(from, Region::of(from, at, size)?, to)
+        self.add_from_array(from, Region::of(CALL, from, at, size)?, to)
     }
 
     fn add_from_array<T: Texel, D: ArrayExtents, W: DeviceWrite<Item = T> + ?Sized>(

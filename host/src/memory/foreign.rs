@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use smallvec::SmallVec;
 
 use super::foreign_outcome::{ForeignOutcome, Noted, Revocable};
+use super::foreign_trace::{begin_trace, end_trace};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
@@ -15,10 +16,7 @@ use crate::order::device_order::DeviceOrder;
 use crate::order::order_lock::OrderGuard;
 use crate::panics::write_mark::WriteMark;
 use crate::stream::Stream;
-use crate::trace::Begun;
-use crate::trace::listeners::{self, Told};
-use crate::trace::track::Track;
-use crate::trace::work::Work;
+use crate::trace::listeners;
 
 /// Work of another library on one stream or several, also of several devices: what it reads and writes, and what it needs to be kept.
 ///
@@ -375,7 +373,7 @@ impl<'a> ForeignWork<'a> {
         revocable: &mut [Revocable<'_>],
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
-        self.in_order(revocable, |_| {
+        self.in_order(revocable, None, |_| {
             for stream in &self.streams {
                 stream
                     .gpu
@@ -385,10 +383,12 @@ impl<'a> ForeignWork<'a> {
         })
     }
 
-    /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
+    /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does. `bytes` is how many each
+    /// stream's part is of, where that is not all of its memory.
     pub(super) fn in_order<R, E: From<Error>>(
         &self,
         revocable: &mut [Revocable<'_>],
+        bytes: Option<usize>,
         enqueue: impl FnOnce(&OrderGuard<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut gpus: SmallVec<[&Arc<OpenDevice>; 1]> =
@@ -436,63 +436,17 @@ impl<'a> ForeignWork<'a> {
                 }
             }
         }
-        let traced = self.begin_trace();
+        let bytes_of = |stream: &Stream| {
+            let parts = self.parts.iter();
+            let of_stream = parts.filter(|(of, _)| of.handle == stream.handle);
+            bytes.unwrap_or_else(|| of_stream.map(|(_, used)| used.view.bytes).sum())
+        };
+        let traced = begin_trace(self.call, &self.streams, bytes_of);
         if let Some(stream) = self.streams.last() {
             bind(stream)?;
         }
         let enqueued = enqueue(guard)?;
         end_trace(traced);
         Ok(enqueued)
-    }
-
-    /// Begins a span in each stream that is traced, with the bytes that the work touches there.
-    fn begin_trace(&self) -> Vec<TracedPart<'a>> {
-        let mut traced: Vec<TracedPart<'_>> = Vec::new();
-        for &stream in &self.streams {
-            let gpu = &stream.gpu;
-            let is_known = traced
-                .iter()
-                .any(|known| *known.stream.handle == *stream.handle);
-            if is_known || !gpu.is_traced() {
-                continue;
-            }
-            let Some(track) = Track::of(&stream.handle) else {
-                continue;
-            };
-            let uses = self
-                .parts
-                .iter()
-                .filter(|(of, _)| of.handle == stream.handle);
-            let bytes = uses.map(|(_, used)| used.view.bytes).sum();
-            let work = Work::call(self.call, bytes);
-            traced.push(TracedPart {
-                told: Told::of_work(gpu.context().choice, track.number(), &work),
-                begun: gpu.trace().map(|trace| trace.begin(track)),
-                stream,
-                track,
-                work,
-            });
-        }
-        traced
-    }
-}
-
-/// The part of the work that is in one stream, between its beginning and its end in the trace.
-struct TracedPart<'a> {
-    stream: &'a Stream,
-    track: Track<'a>,
-    work: Work<'a>,
-    /// In the file, where there is one.
-    begun: Option<Option<Begun>>,
-    told: Told,
-}
-
-/// Ends the spans, in the reverse order of their beginnings.
-fn end_trace(parts: Vec<TracedPart<'_>>) {
-    for part in parts.into_iter().rev() {
-        drop(part.told);
-        if let (Some(trace), Some(begun)) = (part.stream.gpu.trace(), part.begun) {
-            trace.end(part.track, begun, part.work);
-        }
     }
 }

@@ -1,10 +1,11 @@
-//! Copies from one device to another.
+//! Copies from one device to another, in order with all uses of both sides. Those of rectangles and arrays are in `peer_boxes`.
 
 use super::foreign::ForeignWork;
 use super::size::length_mismatch;
-use super::view::{DeviceRead, DeviceWrite};
+use super::view::{DeviceRead, DeviceWrite, RawView};
 use crate::driver_call::call;
 use crate::error::Result;
+use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
 impl Stream {
@@ -37,37 +38,27 @@ impl Stream {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "cuMemcpyPeerAsync";
-        for stream in [self, from_stream] {
-            stream.handle.refuse_capture(
-                CALL,
-                "no driver captures a copy that names the devices of both sides",
-                "`copy` a view that lets one device use the other's memory (`allow_peer`, `PeerAccess::view`), or copy outside of the graph",
-            )?;
+        let (source, target) = (from.raw_view(), to.raw_view());
+        if source.len != target.len {
+            return Err(length_mismatch(CALL, source.len, target.len));
         }
-        let is_of_host = from.raw_view().is_of_host_pool() || to.raw_view().is_of_host_pool();
-        let mut work = ForeignWork::new(CALL);
-        let source = work.reads(from_stream, from)?;
-        let destination = work.writes(self, to)?;
-        if source.len() != destination.len() {
-            return Err(length_mismatch(CALL, source.len(), destination.len()));
-        }
-        let bytes = destination.len() * size_of::<S::Item>();
-        if bytes == 0 {
-            return Ok(());
-        }
-        work.in_order(&mut [], |guard| {
-            let here = self.handle.stream_ref();
-            from_stream.handle.hold_back(guard, here)?;
-            let (target, origin) = (destination.pointer().address(), source.pointer().address());
-            let copied = match is_of_host {
-                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is; `in_order` keeps them
-                // until their last use, which is this one's end: each stream follows the other.
-                true => unsafe { call!(cuMemcpyAsync(target, origin, bytes, self.handle.raw())) },
-                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each on the device whose context is named; `in_order`
-                // keeps them until their last use, which is this one's end: each stream follows the other.
+        let is_of_host = source.is_of_host_pool() || target.is_of_host_pool();
+        let (origin, address, bytes) = (source.address, target.address, target.bytes);
+        self.copy_between_devices(
+            CALL,
+            bytes,
+            from_stream,
+            source,
+            target,
+            || match is_of_host {
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), and the driver finds out where each is;
+                // `copy_between_devices` keeps them until their last use.
+                true => unsafe { call!(cuMemcpyAsync(address, origin, bytes, self.handle.raw())) },
+                // SAFETY: both sides have `bytes` bytes (the lengths are compared above), each for the device whose context is named to use;
+                // `copy_between_devices` keeps them until their last use.
                 false => unsafe {
                     call!(cuMemcpyPeerAsync(
-                        target,
+                        address,
                         self.gpu.context().raw(),
                         origin,
                         from_stream.gpu.context().raw(),
@@ -75,7 +66,47 @@ impl Stream {
                         self.handle.raw()
                     ))
                 },
-            };
+            },
+        )
+    }
+
+    /// Enqueues a copy of so many bytes in this stream, from memory that `from_stream`'s device uses to memory that this one's does, after what either
+    /// stream holds. What they get later comes after it, so both sides are kept until it is done. Without bytes to copy `enqueue` is not called.
+    ///
+    /// # Errors
+    ///
+    /// A stream is being captured, a side is of another device than its stream, the source was left unfinished, or the target is mapped for reading alone.
+    pub(super) fn copy_between_devices(
+        &self,
+        call: &'static str,
+        bytes: usize,
+        from_stream: &Stream,
+        from: RawView<'_>,
+        to: RawView<'_>,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        for stream in [self, from_stream] {
+            stream.handle.refuse_capture(
+                call,
+                "no driver captures a copy that names the devices of both sides",
+                "`copy` a view that lets one device use the other's memory (`allow_peer`, `PeerAccess::view`), or copy outside of the graph",
+            )?;
+        }
+        let mut work = ForeignWork::new(call);
+        work.add_use(from_stream, from.used_for(AccessKind::Read))?;
+        work.add_use(self, to.used_for(AccessKind::Write))?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        from.check_finished(call)?;
+        if let Some(allocation) = to.allocation {
+            allocation.check_writable(call)?;
+        }
+        work.in_order(&mut [], Some(bytes), |guard| {
+            from_stream
+                .handle
+                .hold_back(guard, self.handle.stream_ref())?;
+            let copied = enqueue();
             // A legacy default stream's handle means that of the current context.
             from_stream.gpu.context().while_bound(|| {
                 self.handle

@@ -14,7 +14,7 @@ use crate::panics::timeline::NewLaunch;
 use crate::stream::Stream;
 
 const MEMORY_ELSEWHERE: &str = "make the memory by the same `Gpu`, copy it by `stream.copy_from_peer`, or pass a view of it (`allow_peer`, `PeerAccess::view`)";
-const ARRAY_ELSEWHERE: &str = "make the array by the same `Gpu`: its own device alone uses it; a buffer takes its texels elsewhere (`copy_from_array`, `copy_from_peer`)";
+const ARRAY_ELSEWHERE: &str = "make the array by the same `Gpu`: its own device alone uses it; `copy_array_from_peer` and its like take its texels elsewhere";
 
 /// Bytes of an allocation that work uses.
 #[derive(Clone, Copy)]

@@ -171,6 +171,15 @@ pub fn hold_up(stream: &Stream) -> Result<mpsc::Sender<()>> {
     Ok(sender)
 }
 
+/// Lets a stream that was held up go on after a moment, from another thread: a call that waits for it meanwhile, as drivers may in copies and launches
+/// across devices, waits no longer than that.
+pub fn open_soon(late: mpsc::Sender<()>) {
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        drop(late);
+    });
+}
+
 /// Waits until the stream has done what it holds, without a wait that could tell of errors.
 pub fn wait_silently(stream: &Stream) -> Result<()> {
     let (sender, receiver) = mpsc::channel();

@@ -8,6 +8,7 @@ mod gpu;
 mod held_up;
 mod legacy_streams;
 mod peer_access;
+mod peer_boxes;
 mod peers;
 mod profiler;
 mod reclaimed;

@@ -259,19 +259,25 @@ fn devices_are_processes_of_one_trace() {
         let from = there.upload(&[7_u32; 100]).unwrap();
         let mut to = here.zeroed::<u32>(100).unwrap();
         here.copy_from_peer(&there, &from, &mut to).unwrap();
+        let rectangle = from.matrix(10, 10).unwrap().region(2..5, 1..6);
+        let mut target = to.matrix_mut(10, 10).unwrap();
+        here.copy_matrix_from_peer(&there, &rectangle, &mut target.region_mut(0..3, 0..5))
+            .unwrap();
         assert_eq!(here.download(&to).unwrap(), [7; 100]);
         one.synchronize().unwrap();
         other.synchronize().unwrap();
         one.write_trace().unwrap();
         let trace = read(&path);
-        let copies = named(&trace, "cuMemcpyPeerAsync");
-        assert_eq!(copies.len(), 2, "one in each stream: {trace:#}");
-        assert_ne!(copies[0]["pid"], copies[1]["pid"]);
-        for copy in copies {
-            assert_eq!(
-                (copy["cat"].as_str(), copy["args"]["bytes"].as_u64()),
-                (Some("copy"), Some(400))
-            );
+        for (call, bytes) in [("cuMemcpyPeerAsync", 400), ("cuMemcpy3DPeerAsync", 60)] {
+            let copies = named(&trace, call);
+            assert_eq!(copies.len(), 2, "one in each stream: {trace:#}");
+            assert_ne!(copies[0]["pid"], copies[1]["pid"]);
+            for copy in copies {
+                assert_eq!(
+                    (copy["cat"].as_str(), copy["args"]["bytes"].as_u64()),
+                    (Some("copy"), Some(bytes))
+                );
+            }
         }
         drop((from, to, here, there, one, other));
         std::fs::remove_file(&path).expect("the trace is there");

@@ -14,6 +14,7 @@ mod loops;
 mod memory;
 mod nodes;
 mod order;
+mod order_of_devices;
 mod several_devices;
 mod update_rules;
 mod updates;

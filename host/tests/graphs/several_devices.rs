@@ -1,9 +1,12 @@
 //! Graphs whose nodes run on several devices: built, captured and changed; in order with both, and told by both. With two simulated devices the
 //! order of all work is checked.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::common::panicking;
 use crate::common::two::with_two;
-use crate::common::{Add, add, add_node, hold_up, launch_add, module, refusal};
+use crate::common::{Add, add, add_node, hold_up, launch_add, module, open_soon, refusal};
 use warpsmith_host::PeerAccess;
 use warpsmith_host::prelude::*;
 
@@ -195,20 +198,240 @@ fn what_a_graph_of_several_devices_cannot_have_is_refused() {
         assert!(
             refusal(refused.map(drop)).contains("the body of a loop or a branch is of one device")
         );
-        // Launches are for streams of the device by which the graph was made.
+        // A capture takes no launch of another device's graph.
         let mut graph = one.graph()?;
         graph.fill(&mut two.x, 1)?;
         graph.fill(&mut two.y, 2)?;
         let mut ready = graph.instantiate()?;
-        let refused = ready
-            .launch(&two.there)
-            .expect_err("another device's stream");
-        assert_eq!(refused.code(), Some(Code::INVALID_CONTEXT));
+        let captured = two.there.capture(|capture| {
+            let refused = ready
+                .launch(capture)
+                .expect_err("it is another device's graph");
+            assert_eq!(refused.code(), Some(Code::INVALID_CONTEXT));
+            Ok(())
+        })?;
+        assert_eq!(captured.node_count()?, 0);
         ready.launch(&two.here)?;
         // To wait for the second device is to wait for its nodes.
         other.synchronize()?;
         assert_eq!(two.there.download(&two.y)?, [2; LEN]);
         assert_eq!(two.here.download(&two.x)?, [1; LEN]);
         Ok(())
+    });
+}
+
+// covers: GRAPH-20, MULTI-02
+#[test]
+fn streams_of_either_device_launch_a_graph() {
+    test(|one, other, mut two| {
+        // Of the first device alone, and of both.
+        let mut graph = one.graph()?;
+        add_node(&mut graph, &two.add_here, &mut two.x, 1);
+        let mut of_one = graph.instantiate()?;
+        graph.copy(&two.access.view(&two.x)?, &mut two.y)?;
+        add_node(&mut graph, &two.add_there, &mut two.y, 10);
+        let mut of_both = graph.instantiate()?;
+        let mut x = 0;
+        for round in 0..6 {
+            let (near, far) = match round % 2 {
+                0 => (&two.here, &two.there),
+                _ => (&two.there, &two.here),
+            };
+            // One launch waits, in front of all others.
+            open_soon(hold_up(near)?);
+            of_one.launch(near)?;
+            launch_add(&two.here, &two.add_here, &mut two.x, 100);
+            of_both.launch(far)?;
+            launch_add(&two.there, &two.add_there, &mut two.y, 1000);
+            of_one.launch(far)?;
+            of_one.upload(near)?;
+            of_both.launch(near)?;
+            x += 104;
+            assert_eq!(two.there.download(&two.y)?, vec![x + 10; LEN]);
+            assert_eq!(two.here.download(&two.x)?, vec![x; LEN]);
+        }
+        // An update, after a launch that has not run.
+        let mut changed = one.graph()?;
+        add_node(&mut changed, &two.add_here, &mut two.x, 5);
+        open_soon(hold_up(&two.there)?);
+        of_one.launch(&two.there)?;
+        of_one.update(&changed)?;
+        of_one.launch(&two.here)?;
+        assert_eq!(two.here.download(&two.x)?, vec![x + 6; LEN]);
+        other.synchronize()
+    });
+}
+
+// covers: GRAPH-47
+#[test]
+fn what_a_launch_in_another_devices_stream_uses_outlives_it() {
+    test(|one, other, two| {
+        let Two {
+            here,
+            there,
+            add_here,
+            add_there,
+            mut x,
+            mut y,
+            access,
+        } = two;
+        let mut result = there.zeroed::<u32>(LEN)?;
+        let pinned = one.pinned_from(&[7_u32; LEN])?;
+        let mut graph = one.graph()?;
+        graph.copy_from_host(&pinned, &mut x)?;
+        add_node(&mut graph, &add_here, &mut x, 1);
+        let mut scratch = graph.zeroed::<u32>(LEN)?;
+        graph.copy(&x, &mut scratch)?;
+        add_node(&mut graph, &add_here, &mut scratch, 10);
+        graph.copy(&scratch, &mut x)?;
+        graph.copy(&access.view(&x)?, &mut y)?;
+        add_node(&mut graph, &add_there, &mut y, 100);
+        graph.copy(&y, &mut result)?;
+        graph.free(scratch)?;
+        let mut ready = graph.instantiate()?;
+        ready.upload(&there)?;
+        for _ in 0..2 {
+            open_soon(hold_up(&there)?);
+            ready.launch(&there)?;
+            there.synchronize()?;
+        }
+        open_soon(hold_up(&there)?);
+        there.fill(&mut result, 0)?;
+        ready.launch(&there)?;
+        drop((ready, graph, pinned, x, y, add_here, add_there, access));
+        // What is made meanwhile has other memory.
+        let others = [here.filled(LEN, 1_u32)?, here.filled(LEN, 2_u32)?];
+        let again = one.pinned_from(&[3_u32; LEN])?;
+        drop(here);
+        assert_eq!(there.download(&result)?, [118; LEN]);
+        one.synchronize()?;
+        let stream = one.stream()?;
+        for (buffer, value) in others.iter().zip([1, 2]) {
+            assert_eq!(stream.download(buffer)?, [value; LEN]);
+        }
+        assert_eq!(*again.host()?, [3; LEN]);
+        other.synchronize()
+    });
+}
+
+/// The device of the graph ends while a stream of the other one runs it.
+#[test]
+fn a_device_stays_until_launches_in_other_devices_streams_are_done() {
+    with_two(|one, other| {
+        let there = other.stream().unwrap();
+        let mut result = there.zeroed::<u32>(LEN).unwrap();
+        let access = other.default_pool().unwrap().allow_peer(&one).unwrap();
+        let module = module(&one);
+        let mut graph = one.graph().unwrap();
+        let mut x = one.stream().unwrap().filled(LEN, 5_u32).unwrap();
+        add_node(&mut graph, &add(&module), &mut x, 1);
+        graph
+            .copy(&x, &mut access.view_mut(&mut result).unwrap())
+            .unwrap();
+        let mut ready = graph.instantiate().unwrap();
+        open_soon(hold_up(&there).unwrap());
+        ready.launch(&there).unwrap();
+        // The last object of a device waits for what others do with it. That the launch runs only then shows whether it does.
+        drop((ready, graph, module, x, access, one));
+        assert_eq!(there.download(&result).unwrap(), [6; LEN]);
+    });
+}
+
+#[test]
+fn other_devices_streams_run_branches_and_host_functions_and_record_events() {
+    test(|one, other, mut two| {
+        let (recorded, awaited) = (one.event()?, one.event()?);
+        let called = Arc::new(AtomicU32::new(0));
+        let calls = called.clone();
+        let is_kept = || Arc::strong_count(&called) == 2;
+        two.here.record(&awaited)?;
+        let mut graph = one.graph()?;
+        let condition = graph.condition(1)?;
+        let add_here = &two.add_here;
+        graph.if_then(condition, |body| {
+            add_node(body, add_here, &mut two.x, 1);
+            Ok(())
+        })?;
+        graph.host(move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+        })?;
+        graph.wait(&awaited)?;
+        graph.record(&recorded)?;
+        let mut ready = graph.instantiate()?;
+        for round in 1..4 {
+            ready.launch(&two.there)?;
+            two.there.wait(&recorded)?;
+            two.there.synchronize()?;
+            assert_eq!(called.load(Ordering::Relaxed), round);
+            assert_eq!(two.here.download(&two.x)?, vec![round; LEN]);
+        }
+        // The function stays until the launch is done that calls it.
+        let late = hold_up(&two.there)?;
+        ready.launch(&two.there)?;
+        drop((ready, graph));
+        assert!(is_kept());
+        drop(late);
+        two.there.synchronize()?;
+        assert_eq!(called.load(Ordering::Relaxed), 4);
+        one.synchronize()?;
+        assert!(!is_kept());
+        other.synchronize()
+    });
+}
+
+/// The host writes variables of the module of one device between launches in streams of the other one.
+#[test]
+fn variables_are_in_order_with_launches_in_another_devices_stream() {
+    test(|one, _, mut two| {
+        let module = module(one);
+        let (table, counter) = (
+            module.global::<u32>("table")?,
+            module.global::<u32>("counter")?,
+        );
+        table.set_slice(&[0; 4])?;
+        let kernel = module.untyped_kernel::<(In<u32>, Out<u32>)>("add_variables")?;
+        let zeros = two.here.zeroed::<u32>(LEN)?;
+        let mut graph = one.graph()?;
+        // SAFETY: the entry takes two slices, and writes the second.
+        unsafe { graph.kernel_untyped(&kernel, Grid::cover(LEN, 128), (&zeros, &mut two.x)) }?;
+        let mut ready = graph.instantiate()?;
+        for round in 1..6 {
+            counter.set(&round)?;
+            open_soon(hold_up(&two.there)?);
+            ready.launch(&two.there)?;
+            counter.set(&1000)?;
+            assert_eq!(two.here.download(&two.x)?, [round; LEN]);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn panics_of_a_launch_in_another_devices_stream_are_told_there() {
+    test(|one, other, two| {
+        let kernels = panicking::kernels(one);
+        let mut graph = one.graph()?;
+        // SAFETY: the entry takes a number.
+        unsafe { graph.kernel_untyped(&kernels.at, Grid::new(2, 32), (21_u32,)) }?;
+        let mut ready = graph.instantiate()?;
+        for stream in [&two.there, &two.here, &two.there, &two.there] {
+            ready.launch(stream)?;
+            let error = stream.synchronize().expect_err("it panicked");
+            let panic = error.panic().expect("a panic");
+            assert_eq!((panic.line, &*panic.kernel), (21, "at"));
+        }
+        // Each launch is one of its own stream, and comes after the one before.
+        for streams in [[&two.there, &two.here], [&two.here, &two.there]] {
+            open_soon(hold_up(streams[0])?);
+            for stream in streams {
+                ready.launch(stream)?;
+            }
+            for stream in streams {
+                let error = stream.synchronize().expect_err("each panicked");
+                assert_eq!(error.panic().expect("a panic").line, 21);
+            }
+        }
+        one.synchronize()?;
+        other.synchronize()
     });
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_host::ContextLimit;
 use warpsmith_host::observe::BankConflicts;
 use warpsmith_host::prelude::*;
+use warpsmith_host::{ContextLimit, Extent1};
 use warpsmith_testkit::{Side, own_process};
 
 use crate::common::{add, launch_add, module};
@@ -129,8 +129,16 @@ fn peers(world: &World, _: usize) -> Result<()> {
     let from = far.upload(&[1_u32, 2, 3])?;
     let mut to = world.stream.zeroed::<u32>(3)?;
     world.stream.copy_from_peer(&far, &from, &mut to)?;
-    drop((from, far, there));
-    assert_eq!(world.stream.download(&to)?, [1, 2, 3]);
+    let image = far.array(&[4_u8, 5, 6], Extent1 { width: 3 })?;
+    let mut copy = world.stream.array_zeroed(image.extents())?;
+    world.stream.copy_array_from_peer(&far, &image, &mut copy)?;
+    let mut graph = world.gpu.graph()?;
+    graph.fill(&mut to.slice_mut(..1), 9)?;
+    let mut ready = graph.instantiate()?;
+    ready.launch(&far)?;
+    drop((from, image, ready, graph, far, there));
+    assert_eq!(world.stream.download(&to)?, [9, 2, 3]);
+    assert_eq!(world.stream.download_array(&copy)?, [4, 5, 6]);
     Ok(())
 }
 

@@ -71,7 +71,7 @@ impl Stream {
         at: D,
         size: D,
     ) -> Result<()> {
-        self.upload_texels(data, to, Region::of(to, at, size)?)
+        self.upload_texels(data, to, Region::of(CALL, to, at, size)?)
     }
 
     fn upload_texels<T: Texel, D: ArrayExtents>(
@@ -125,7 +125,7 @@ impl Stream {
         at: D,
         size: D,
     ) -> Result<Vec<T>> {
-        let region = Region::of(from, at, size)?;
+        let region = Region::of(CALL, from, at, size)?;
         let mut data = vec![T::zeroed(); region.texels];
         self.download_texels(from, &mut data, region)?;
         Ok(data)
@@ -184,7 +184,7 @@ impl Stream {
         from: &Array<T, D>,
         to: &mut Array<T, D>,
     ) -> Result<()> {
-        check_same_extents(from, to)?;
+        check_same_extents(CALL, from, to)?;
         self.copy_in_order(CALL, to.view().bytes, from.view(), to.view(), || {
             // SAFETY: both arrays have the same extents (compared above), and `in_order` keeps them until their last use.
             unsafe {
@@ -235,7 +235,7 @@ impl Stream {
         at: D,
         size: D,
     ) -> Result<()> {
-        self.copy_to_texels(from.raw_view(), to, Region::of(to, at, size)?)
+        self.copy_to_texels(from.raw_view(), to, Region::of(CALL, to, at, size)?)
     }
 
     /// `source` is of `T`.
@@ -296,7 +296,7 @@ impl Stream {
         size: D,
         to: &mut W,
     ) -> Result<()> {
-        self.copy_from_texels(from, to.raw_view(), Region::of(from, at, size)?)
+        self.copy_from_texels(from, to.raw_view(), Region::of(CALL, from, at, size)?)
     }
 
     /// `target` is of `T`.
@@ -337,12 +337,13 @@ impl Stream {
 ///
 /// The arrays have different extents, or are the same level of a mipmapped array.
 pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
+    call: &'static str,
     from: &Array<T, D>,
     to: &Array<T, D>,
 ) -> Result<()> {
     if from.extents.in_order() != to.extents.in_order() {
         return Err(Error::misuse(
-            CALL,
+            call,
             Code::INVALID_VALUE,
             format!(
                 "the source is {:?} and the destination {:?}",
@@ -351,6 +352,17 @@ pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
             "both must have the same extents",
         ));
     }
+    check_different_levels(call, from, to)
+}
+
+/// # Errors
+///
+/// Both arrays are the same level of a mipmapped array.
+pub(in crate::memory) fn check_different_levels<T: Texel, D: ArrayExtents>(
+    call: &'static str,
+    from: &Array<T, D>,
+    to: &Array<T, D>,
+) -> Result<()> {
     let (source, target) = (from.view(), to.view());
     if let (Some(one), Some(other)) = (source.allocation, target.allocation)
         && Arc::ptr_eq(one, other)
@@ -359,7 +371,7 @@ pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
             .conflicts(&source.access(AccessKind::Read))
     {
         return Err(Error::misuse(
-            CALL,
+            call,
             Code::INVALID_VALUE,
             format!(
                 "the source and the destination are one level of a mipmapped array, {:?}",

@@ -39,6 +39,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
+pub(in crate::memory) use copies::check_different_levels;
 pub(crate) use copies::check_same_extents;
 pub use extents::{
     ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, LayerExtents, Layered1, Layered2,

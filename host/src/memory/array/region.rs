@@ -3,7 +3,6 @@
 use super::Array;
 use super::extents::ArrayExtents;
 use super::texel::Texel;
-use super::texel_copy::CALL;
 use crate::error::{Code, Error, Result};
 
 /// A part of an array: where it begins and how large it is, as x, y and depth or layer.
@@ -28,6 +27,7 @@ impl Region {
     ///
     /// It has no texels, or does not lie in the array.
     pub(in crate::memory) fn of<T: Texel, D: ArrayExtents>(
+        call: &'static str,
         array: &Array<T, D>,
         at: D,
         size: D,
@@ -50,7 +50,7 @@ impl Region {
                 texels,
             }),
             _ => Err(Error::misuse(
-                CALL,
+                call,
                 Code::INVALID_VALUE,
                 format!(
                     "{size:?} from {at:?} on do not lie in an array of {:?}",

@@ -1,4 +1,5 @@
-//! Copies of texels in the driver's form, between arrays and memory where they lie without gaps.
+//! Copies of texels in the driver's form, between arrays and memory where they lie without gaps. Where both sides are memory the elements may be of any
+//! type.
 
 use std::ffi::c_void;
 
@@ -34,7 +35,7 @@ impl TexelSide {
 }
 
 /// The driver's description of a copy of so many texels.
-pub(crate) fn texel_copy<T: Texel>(
+pub(crate) fn texel_copy<T>(
     [width, height, depth]: [usize; 3],
     from: TexelSide,
     to: TexelSide,

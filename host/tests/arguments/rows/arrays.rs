@@ -159,5 +159,43 @@ pub fn far_rows() -> Vec<Row> {
             let from = square(far)?;
             near.stream.copy_from_array_region(&from, ORIGIN, SQUARE, near.words)
         };
+        "Stream::copy_array_from_peer", "of other extents" => Invalid, |w| {
+            let (near, far) = w.both();
+            let mut to = near.stream.array_zeroed::<u32, _>(CORNER)?;
+            near.stream.copy_array_from_peer(&far.stream, &square(far)?, &mut to)
+        };
+        "Stream::copy_array_from_peer", "the streams exchanged" => Invalid, |w| {
+            let (near, far) = w.both();
+            let mut to = near.stream.array_zeroed::<u32, _>(SQUARE)?;
+            far.stream.copy_array_from_peer(near.stream, &square(far)?, &mut to)
+        };
+        "Stream::copy_array_from_peer", "both of one device" => Invalid, |w| {
+            let (near, far) = w.both();
+            near.stream.copy_array_from_peer(&far.stream, &square(far)?, &mut square(far)?)
+        };
+        "Stream::copy_array_region_from_peer", "a part that ends outside" => Invalid, |w| {
+            let (near, far) = w.both();
+            let mut to = near.stream.array_zeroed::<u32, _>(CORNER)?;
+            near.stream.copy_array_region_from_peer(&far.stream, &square(far)?, ORIGIN, &mut to, ORIGIN, SQUARE)
+        };
+        "Stream::copy_to_array_from_peer", "fewer elements than texels" => Invalid, |w| {
+            let (near, far) = w.both();
+            let mut to = near.stream.array_zeroed::<u32, _>(SQUARE)?;
+            near.stream.copy_to_array_from_peer(&far.stream, &far.words.slice(1..), &mut to)
+        };
+        "Stream::copy_to_array_from_peer", "memory of the stream's own device" => Invalid, |w| {
+            let (near, far) = w.both();
+            let mut to = near.stream.array_zeroed::<u32, _>(SQUARE)?;
+            near.stream.copy_to_array_from_peer(&far.stream, near.words, &mut to)
+        };
+        "Stream::copy_from_array_of_peer", "fewer elements than texels" => Invalid, |w| {
+            let (near, far) = w.both();
+            near.stream.copy_from_array_of_peer(&far.stream, &square(far)?, &mut near.words.slice_mut(1..))
+        };
+        "Stream::copy_from_array_of_peer", "to memory of the array's device" => Invalid, |w| {
+            let (near, far) = w.both();
+            let from = square(far)?;
+            near.stream.copy_from_array_of_peer(&far.stream, &from, &mut far.words)
+        };
     }
 }

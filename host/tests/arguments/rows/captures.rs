@@ -195,6 +195,12 @@ pub fn rows() -> Vec<Row> {
             let mut blocking = w.gpu.stream_with(StreamOptions { non_blocking: false, ..Default::default() })?;
             blocking.capture(|capture| w.stream.copy_from_peer(capture, &from, &mut w.words))
         };
+        "Stream::copy_matrix_from_peer", "from a stream that is captured" => Invalid, |w| {
+            let from = w.stream.filled(LEN, 7_u32)?;
+            let mut blocking = w.gpu.stream_with(StreamOptions { non_blocking: false, ..Default::default() })?;
+            let to = &mut w.words.matrix_mut(8, 8)?;
+            blocking.capture(|capture| w.stream.copy_matrix_from_peer(capture, &from.matrix(8, 8)?, to))
+        };
     }
 }
 

@@ -110,5 +110,13 @@ pub fn far_rows() -> Vec<Row> {
             let (near, far) = w.both();
             far.stream.copy_from_peer(near.stream, &far.words, near.words)
         };
+        "Stream::copy_matrix_from_peer", "fewer rows" => Invalid, |w| {
+            let (near, far) = w.both();
+            near.stream.copy_matrix_from_peer(&far.stream, &far.words.matrix(8, 8)?, &mut near.words.matrix_mut(7, 8)?)
+        };
+        "Stream::copy_matrix_from_peer", "the streams exchanged" => Invalid, |w| {
+            let (near, far) = w.both();
+            far.stream.copy_matrix_from_peer(near.stream, &far.words.matrix(8, 8)?, &mut near.words.matrix_mut(8, 8)?)
+        };
     }
 }

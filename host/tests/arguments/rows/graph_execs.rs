@@ -202,13 +202,10 @@ pub fn rows() -> Vec<Row> {
 
 pub fn far_rows() -> Vec<Row> {
     rows! {
-        "GraphExec::launch", "in a stream of another device" => Invalid, |w| {
+        "GraphExec::launch", "in a captured stream of another device" => Invalid, |w| {
             let (near, far) = w.both();
-            near.gpu.graph()?.instantiate()?.launch(&far.stream)
-        };
-        "GraphExec::upload", "in a stream of another device" => Invalid, |w| {
-            let (near, far) = w.both();
-            near.gpu.graph()?.instantiate()?.upload(&far.stream)
+            let mut ready = near.gpu.graph()?.instantiate()?;
+            far.stream.capture(|capture| ready.launch(capture)).map(drop)
         };
         "GraphExec::update", "a graph of another device" => Invalid, |w| {
             let (near, far) = w.both();
