@@ -6,6 +6,7 @@
 //! allocation and its free touch no count of owners and no heap.
 
 use std::any::Any;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -38,6 +39,9 @@ struct State {
     is_closed: bool,
     kept: SmallVec<[Kept; MOST_KEPT]>,
 }
+
+/// Each section that holds the lock changes one field, and gives it back when it panics.
+impl RefUnwindSafe for PoolLane {}
 
 impl std::fmt::Debug for PoolLane {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,6 +1,7 @@
 //! Reserved addresses, and what is mapped into them.
 
 use std::any::Any;
+use std::panic::RefUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -25,6 +26,9 @@ pub(crate) struct AddressRange {
     /// See [`keep`](Self::keep).
     kept: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
+
+/// The rest has locks; what is kept is dropped alone.
+impl RefUnwindSafe for AddressRange {}
 
 #[derive(Debug, Default)]
 struct Mapped {
@@ -66,6 +70,26 @@ impl AddressRange {
             is_read_only: AtomicBool::new(false),
             kept: OnceLock::new(),
         })
+    }
+
+    /// Maps memory once, without access, and unmaps it: whether it has this size.
+    ///
+    /// # Errors
+    ///
+    /// The driver refuses: the size is another, or no addresses are left.
+    pub(super) fn try_mapping(
+        gpu: &DeviceState,
+        handle: raw::CUmemGenericAllocationHandle,
+        bytes: usize,
+    ) -> Result<()> {
+        let range = AddressRange::reserve(gpu, bytes)?;
+        // SAFETY: the addresses are this range's, which nobody else maps into; the driver checks the handle.
+        let mapped = unsafe { call!(cuMemMap(range.base, bytes, 0, handle, 0)) }.and_then(|()| {
+            // SAFETY: `cuMemMap` has just mapped the memory at the range's start, and no device was given access to it.
+            unsafe { call!(cuMemUnmap(range.base, bytes)) }
+        });
+        let released = range.release();
+        mapped.and(released)
     }
 
     /// Whether the device may only load from some of it.
