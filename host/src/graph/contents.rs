@@ -1,7 +1,6 @@
 //! What the nodes of a graph use, and the numbers of graphs.
 
 use std::any::Any;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,10 +54,6 @@ pub(crate) struct Contents {
     /// The numbers of what is inside of nodes: of bodies, and of the graphs that child graphs are copies of.
     pub(crate) inner: Vec<u64>,
 }
-
-/// What the program gave is dropped alone, or called by the driver's thread, where a panic is caught.
-impl UnwindSafe for Contents {}
-impl RefUnwindSafe for Contents {}
 
 /// A kernel node.
 #[derive(Clone)]

@@ -40,7 +40,7 @@ struct State {
     kept: SmallVec<[Kept; MOST_KEPT]>,
 }
 
-/// Each section that holds the lock changes one field, and gives it back when it panics.
+/// Nothing that is done with the lock held panics, so that no section ends halfway.
 impl RefUnwindSafe for PoolLane {}
 
 impl std::fmt::Debug for PoolLane {
