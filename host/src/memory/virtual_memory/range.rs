@@ -125,11 +125,7 @@ impl AddressRange {
             .map_or(self.base, |last| last.start + last.bytes as u64);
         // SAFETY: the addresses are this range's, which nobody else maps into; the driver checks the handle.
         unsafe { call!(cuMemMap(start, bytes, 0, handle, 0)) }.map_err(|error| {
-            error.while_doing(|| {
-                format!(
-                    "mapping {bytes} bytes at {start:#x}: all of the memory is mapped, neither less nor more;"
-                )
-            })
+            error.while_doing(|| format!("mapping {bytes} bytes at {start:#x}"))
         })?;
         let chunk = Chunk {
             start,
