@@ -66,6 +66,7 @@ pub mod trace;
 pub use context::attribute::Attribute;
 pub use context::capability::ComputeCapability;
 pub use context::choice::{DeviceChoice, DeviceInfo};
+pub use context::uuid::Uuid;
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
     KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Refused, Result,
@@ -77,7 +78,7 @@ pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use gpu::pointer::{PointerAccess, PointerAttributes, PointerMemory};
 pub use gpu::profiler::ProfilerGuard;
-pub use gpu::properties::{DeviceProperties, Uuid};
+pub use gpu::properties::DeviceProperties;
 pub use gpu::unified_support::UnifiedSupport;
 pub use graph::{
     Capture, ChildNode, Condition, CopyNode, DeviceGraph, Edge, EdgeKind, EventRecordNode,
@@ -145,6 +146,11 @@ pub mod prelude {
 /// The book's pages on this crate and on the simulator: their examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/howto/host.md")]
+#[doc = include_str!("../../docs/src/howto/memory.md")]
+#[doc = include_str!("../../docs/src/howto/arrays.md")]
+#[doc = include_str!("../../docs/src/howto/sharing.md")]
+#[doc = include_str!("../../docs/src/howto/streams.md")]
+#[doc = include_str!("../../docs/src/howto/graphs.md")]
 #[doc = include_str!("../../docs/src/howto/interop.md")]
 #[doc = include_str!("../../docs/src/howto/launch-attributes.md")]
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
@@ -155,14 +161,18 @@ struct HowTo;
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{RefUnwindSafe, UnwindSafe};
+
     use super::*;
 
-    fn shared<T: Send + Sync>() {}
+    fn shared<T: Send + Sync + UnwindSafe + RefUnwindSafe>() {}
+    /// As `&mut` references, which are not unwind safe.
+    fn exclusive<T: Send + Sync + RefUnwindSafe>() {}
     fn sent<T: Send>() {}
 
     /// Compiles or not; `tests/ui/not_send.rs` has the other side.
     #[test]
-    fn everything_goes_to_other_threads() {
+    fn everything_goes_to_other_threads_and_through_panics_that_are_caught() {
         shared::<Gpu>();
         shared::<Stream>();
         shared::<Event>();
@@ -173,14 +183,14 @@ mod tests {
         shared::<ManagedStatic<u32>>();
         shared::<DeviceBuffer<f32>>();
         shared::<DeviceSlice<'static, f32>>();
-        shared::<DeviceSliceMut<'static, f32>>();
-        shared::<Chunks<DeviceSliceMut<'static, f32>>>();
+        exclusive::<DeviceSliceMut<'static, f32>>();
+        exclusive::<Chunks<DeviceSliceMut<'static, f32>>>();
         shared::<Download<'static, f32>>();
         shared::<Completion<'static>>();
         shared::<ProfilerGuard>();
         shared::<PinnedBuffer<f32>>();
         shared::<PinnedSlice<'_, f32>>();
-        shared::<PinnedSliceMut<'_, f32>>();
+        exclusive::<PinnedSliceMut<'_, f32>>();
         shared::<MappedBuffer<f32>>();
         shared::<RegisteredBuffer<f32>>();
         shared::<SharedAtomics<u32>>();
@@ -211,7 +221,7 @@ mod tests {
         shared::<PeerAccess>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();
-        shared::<HostWrite<'static, f32>>();
+        exclusive::<HostWrite<'static, f32>>();
         shared::<StreamFlag<u32>>();
         shared::<GraphExec>();
         shared::<DeviceGraph>();

@@ -4,5 +4,6 @@ mod attributes;
 mod capabilities;
 #[path = "../common/mod.rs"]
 mod common;
+mod device_attributes;
 mod device_runtime;
 mod faults;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::capability::ComputeCapability;
+use super::uuid::Uuid;
 use crate::error::{Code, Error, Result};
 use crate::settings;
 
@@ -106,5 +107,5 @@ pub struct DeviceInfo {
     /// Its memory in bytes.
     pub total_memory: usize,
     /// What names the device for other interfaces, too (Vulkan's `deviceUUID`).
-    pub uuid: [u8; 16],
+    pub uuid: Uuid,
 }

@@ -6,3 +6,4 @@ pub(crate) mod choice;
 pub(crate) mod keeper;
 pub(crate) mod limits;
 pub(crate) mod primary;
+pub(crate) mod uuid;

@@ -28,6 +28,7 @@ use warpsmith_driver::{Backend, Choice, raw};
 use crate::context::attribute::Attribute;
 use crate::context::capability::ComputeCapability;
 use crate::context::choice::{DeviceChoice, DeviceInfo};
+use crate::context::uuid::Uuid;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::sync::lock;
@@ -133,14 +134,14 @@ impl Gpu {
                     total_memory: device
                         .total_memory()
                         .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?,
-                    uuid: uuid_of(device.as_raw())?,
+                    uuid: Uuid::of(device.as_raw())?,
                 })
             })
             .collect()
     }
 
     /// The device that has this UUID, by which other interfaces name it, too (Vulkan's `deviceUUID`); `None` if the driver shows none. What
-    /// they export is imported on the device that has made it alone.
+    /// they export is imported on the device that has made it alone. Of another interface's 16 bytes it is `Uuid(bytes)`.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;
@@ -154,7 +155,7 @@ impl Gpu {
     /// # }
     /// ```
     // covers: INTEROP-08
-    pub fn device_with_uuid(uuid: [u8; 16]) -> Result<Option<DeviceInfo>> {
+    pub fn device_with_uuid(uuid: Uuid) -> Result<Option<DeviceInfo>> {
         Ok(Gpu::devices()?.into_iter().find(|info| info.uuid == uuid))
     }
 
@@ -293,11 +294,4 @@ impl std::fmt::Debug for Gpu {
             self.inner.context().name
         )
     }
-}
-
-fn uuid_of(device: raw::CUdevice) -> Result<[u8; 16]> {
-    let mut uuid = raw::CUuuid::default();
-    // SAFETY: the driver writes 16 bytes to `uuid`, which outlives the call.
-    unsafe { call!(cuDeviceGetUuid_v2(&mut uuid, device)) }?;
-    Ok(uuid.bytes.map(|byte| byte as u8))
 }

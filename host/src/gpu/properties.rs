@@ -1,39 +1,13 @@
 //! What a device is, as one value.
 
-use std::fmt;
-
 use warpsmith_driver::raw;
 
 use super::Gpu;
 use crate::context::attribute::Attribute;
 use crate::context::capability::ComputeCapability;
+use crate::context::uuid::Uuid;
 use crate::driver_call::call;
 use crate::error::Result;
-
-/// A device's identity, which is the same in every process and for every program interface that has one (Vulkan's `deviceUUID`, say).
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Uuid(pub [u8; 16]);
-
-impl fmt::Display for Uuid {
-    /// As `nvidia-smi` prints it: `GPU-8c2e...`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GPU")?;
-        let mut rest = &self.0[..];
-        for length in [4, 2, 2, 2, 6] {
-            let (part, others) = rest.split_at(length);
-            f.write_str("-")?;
-            part.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-            rest = others;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Uuid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
 
 /// A property's type, from the attribute's number.
 trait FromAttribute {
@@ -90,7 +64,7 @@ macro_rules! properties {
                 let device = gpu.inner.context().device;
                 Ok(DeviceProperties {
                     name: gpu.name(),
-                    uuid: uuid(device)?,
+                    uuid: Uuid::of(device)?,
                     pci_bus_id: pci_bus_id(device)?,
                     compute_capability: gpu.compute_capability(),
                     total_memory: gpu.total_memory(),
@@ -176,13 +150,6 @@ impl Gpu {
     }
 }
 
-fn uuid(device: raw::CUdevice) -> Result<Uuid> {
-    let mut uuid = raw::CUuuid { bytes: [0; 16] };
-    // SAFETY: the driver writes 16 bytes to `uuid`, which outlives the call.
-    unsafe { call!(cuDeviceGetUuid_v2(&mut uuid, device)) }?;
-    Ok(Uuid(uuid.bytes.map(|byte| byte as u8)))
-}
-
 fn pci_bus_id(device: raw::CUdevice) -> Result<String> {
     let mut text = [0_u8; 32];
     // SAFETY: the driver writes as many bytes as it is told that there are, at most, the last of them zero.
@@ -198,15 +165,4 @@ fn pci_bus_id(device: raw::CUdevice) -> Result<String> {
         .position(|&byte| byte == 0)
         .unwrap_or(text.len());
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_uuid_is_written_as_nvidia_smi_does() {
-        let uuid = Uuid(std::array::from_fn(|index| index as u8 * 16 + 1));
-        assert_eq!(uuid.to_string(), "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1");
-    }
 }

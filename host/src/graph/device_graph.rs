@@ -4,6 +4,7 @@
 //! kernel counts as a use of all that the launched graph uses, and with it each launch of the graph that it is in. What an update could
 //! change about that it may not change.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex};
 
 use warpsmith_device::launch::GraphHandle;
@@ -85,6 +86,10 @@ pub struct DeviceGraph {
     turn: Arc<Turn>,
     launchable: LaunchableGraph,
 }
+
+/// What it holds is dropped alone, or has locks.
+impl UnwindSafe for DeviceGraph {}
+impl RefUnwindSafe for DeviceGraph {}
 
 impl Graph {
     /// As [`instantiate`](Self::instantiate), for launches by kernels, too, and uploads it in `stream`: launches of graphs that may

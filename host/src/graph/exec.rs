@@ -1,6 +1,7 @@
 //! Graphs that are ready to launch.
 
 use std::any::Any;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
@@ -69,6 +70,10 @@ pub struct GraphExec {
     /// Where it was launched last.
     pub(super) last_stream: Weak<StreamHandle>,
 }
+
+/// What it holds is dropped alone, changed by `&mut self`, or has locks; host functions are called by the driver's thread, where a panic is caught.
+impl UnwindSafe for GraphExec {}
+impl RefUnwindSafe for GraphExec {}
 
 /// The graph that an executable graph was made of, or updated to last.
 pub(super) struct Whole {

@@ -43,6 +43,7 @@ mod node_update;
 mod panic_sources;
 mod part;
 mod plain;
+mod planned_copy;
 mod semaphore;
 mod taken_over;
 mod template;

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut, RangeBounds};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -311,6 +312,10 @@ enum OpenAccess {
     #[expect(dead_code, reason = "it is dropped")]
     Else(Box<dyn Any + Send + Sync>),
 }
+
+/// It is dropped alone.
+impl UnwindSafe for OpenAccess {}
+impl RefUnwindSafe for OpenAccess {}
 
 /// The host's view of pinned, mapped or unified memory, for reading: a slice.
 pub struct HostRead<'a, T: Pod> {

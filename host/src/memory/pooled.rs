@@ -6,6 +6,7 @@ use warpsmith_driver::raw;
 
 use super::allocation::Allocation;
 use super::pool::handle::PoolHandle;
+use super::pool::taken::TakenBuffer;
 use super::released::MemoryKind;
 use crate::driver_call::handle::Handle;
 use crate::driver_call::{self, call, check};
@@ -33,6 +34,7 @@ impl Allocation {
                 let kind = MemoryKind::OwnPool {
                     _pool: pool.clone(),
                     is_of_host: pool.is_of_host(),
+                    _taken: None,
                 };
                 Ok(Allocation::pooled_anew(stream, base, bytes, kind))
             }
@@ -147,6 +149,7 @@ impl Allocation {
     pub(super) fn imported(
         stream: &Stream,
         pool: &Arc<PoolHandle>,
+        taken: TakenBuffer,
         base: u64,
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
@@ -162,6 +165,7 @@ impl Allocation {
         let kind = MemoryKind::OwnPool {
             _pool: pool.clone(),
             is_of_host: of == raw::CUmemorytype::CU_MEMORYTYPE_HOST.0,
+            _taken: Some(Arc::new(taken)),
         };
         Ok(Allocation::pooled_anew(stream, base, bytes, kind))
     }

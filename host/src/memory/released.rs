@@ -9,6 +9,7 @@ use super::array::block::{ArrayBlock, UnusedArray};
 use super::array::texture_objects::{TextureObjects, UnusedTextures};
 use super::host_block::HostBlock;
 use super::pool::handle::PoolHandle;
+use super::pool::taken::TakenBuffer;
 use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
 use crate::driver_call::call;
@@ -32,6 +33,8 @@ pub(crate) enum MemoryKind {
         _pool: Arc<PoolHandle>,
         /// The memory is the host's.
         is_of_host: bool,
+        /// What keeps an imported pool from giving the same buffer once more.
+        _taken: Option<Arc<TakenBuffer>>,
     },
     /// Page-locked host memory.
     Pinned(HostBlock),

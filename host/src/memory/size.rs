@@ -36,7 +36,7 @@ pub(crate) fn bytes_of<T>(call: &'static str, len: usize) -> Result<usize> {
                 "{len} elements of {} bytes are more than an address space",
                 size_of::<T>()
             ),
-            "look at how the length was computed",
+            "look at how the length was computed: a difference below zero wraps around to such numbers",
         )
     })
 }

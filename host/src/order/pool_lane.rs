@@ -6,6 +6,7 @@
 //! allocation and its free touch no count of owners and no heap.
 
 use std::any::Any;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -38,6 +39,9 @@ struct State {
     is_closed: bool,
     kept: SmallVec<[Kept; MOST_KEPT]>,
 }
+
+/// Nothing that is done with the lock held panics, so that no section ends halfway.
+impl RefUnwindSafe for PoolLane {}
 
 impl std::fmt::Debug for PoolLane {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

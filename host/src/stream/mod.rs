@@ -42,7 +42,8 @@ pub struct StreamOptions {
     /// Does not wait for the legacy default stream ([`Gpu::legacy_stream`]), nor that for it (the default). A blocking stream takes turns
     /// with it: what either is given comes after all that the other was given before.
     pub non_blocking: bool,
-    /// Smaller is more urgent; [`Gpu::stream_priorities`] gives the range, what is beyond is clamped.
+    /// Smaller is more urgent. [`Gpu::stream_priorities`] gives the range; the driver clamps what is beyond it, and
+    /// [`Stream::priority`] tells what the stream has got.
     pub priority: i32,
 }
 

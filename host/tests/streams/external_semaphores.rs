@@ -296,7 +296,7 @@ fn a_device_is_found_by_its_uuid() -> Result<()> {
         let found = Gpu::device_with_uuid(info.uuid)?.expect("its own");
         assert_eq!(found.choice, info.choice);
         let mut other = info.uuid;
-        other.iter_mut().for_each(|byte| *byte = !*byte);
+        other.0.iter_mut().for_each(|byte| *byte = !*byte);
         assert!(Gpu::device_with_uuid(other)?.is_none(), "not the first one");
     }
     drop(gpu);

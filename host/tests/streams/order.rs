@@ -156,6 +156,13 @@ fn priorities_and_kinds_of_streams() -> Result<()> {
             assert_eq!(stream.download(&stream.upload(&[1_u8])?)?, [1]);
         }
     }
+    for (beyond, clamped) in [(-100, greatest), (i32::MIN, greatest), (100, least)] {
+        let stream = gpu.stream_with(StreamOptions {
+            priority: beyond,
+            ..Default::default()
+        })?;
+        assert_eq!(stream.priority()?, clamped, "{beyond}");
+    }
     Ok(())
 }
 

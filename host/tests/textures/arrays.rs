@@ -153,7 +153,7 @@ fn what_does_not_fit_is_named() -> Result<()> {
     }
     let short = text(stream.array(&[1_u8; 14], IMAGE));
     assert!(
-        short.contains("Extent2 { width: 5, height: 3 } is not what 14 texels are"),
+        short.contains("Extent2 { width: 5, height: 3 } has 15 texels, and 14 are given"),
         "{short}"
     );
     let none = text(stream.array_zeroed::<u8, _>(Extent1 { width: 0 }));

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::EventfdFlags;
 use rustix::fs::{MemfdFlags, SealFlags};
 use warpsmith_host::prelude::*;
-use warpsmith_host::{Extent2, ExternalArrayOptions, ExternalMemoryOptions};
+use warpsmith_host::{Extent2, ExternalArrayOptions, ExternalMemoryOptions, Uuid};
 use warpsmith_test_kernels::guide;
 use warpsmith_tests::{Fixture, fixture};
 
@@ -68,9 +68,9 @@ fn a_kernel_writes_the_vertices_of_a_wave() -> Result<()> {
 fn the_device_of_another_interface_is_found_by_its_name() -> Result<()> {
     let f = fixture();
     let vulkan = f.gpu.properties()?.uuid;
-    let device = Gpu::device_with_uuid(vulkan.0)?.expect("the same device");
+    let device = Gpu::device_with_uuid(vulkan)?.expect("the same device");
     assert_eq!(device.choice, f.gpu.choice());
-    let none = Gpu::device_with_uuid(*b"no such device..")?;
+    let none = Gpu::device_with_uuid(Uuid(*b"no such device.."))?;
     assert!(none.is_none());
     Ok(())
 }

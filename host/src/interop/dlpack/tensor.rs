@@ -1,6 +1,7 @@
 //! Tensors: memory with a shape, an element type and an owner.
 
 use std::any::Any;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::element::{Device, ElementType};
 
@@ -40,6 +41,10 @@ pub struct Tensor {
     /// Where it comes from, and goes back to when this is dropped.
     pub(super) _owner: Box<dyn Any + Send + Sync>,
 }
+
+/// The owner is dropped alone.
+impl UnwindSafe for Tensor {}
+impl RefUnwindSafe for Tensor {}
 
 impl Tensor {
     /// Where the memory is.

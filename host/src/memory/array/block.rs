@@ -1,6 +1,7 @@
 //! The driver's objects behind an array, plain or mipmapped: itself, and the textures and the surfaces that were made of it, which live as
 //! long.
 
+use std::panic::RefUnwindSafe;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
@@ -31,6 +32,9 @@ pub(crate) struct ArrayBlock {
     /// What the memory is part of, if it is not the array's own.
     _part_of: Option<Arc<dyn Send + Sync>>,
 }
+
+/// The rest has locks or does not change; what the memory is part of is dropped alone.
+impl RefUnwindSafe for ArrayBlock {}
 
 /// What the driver was asked for.
 enum Owned {

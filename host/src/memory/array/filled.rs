@@ -31,7 +31,15 @@ impl Stream {
             return Err(Error::misuse(
                 block::CALL,
                 Code::INVALID_VALUE,
-                format!("{extents:?} is not what {} texels are", data.len()),
+                match wanted {
+                    Some(wanted) => {
+                        format!(
+                            "{extents:?} has {wanted} texels, and {} are given",
+                            data.len()
+                        )
+                    }
+                    None => format!("{extents:?} has more texels than can be counted"),
+                },
                 "give one texel for each place in the array",
             ));
         }

@@ -1,6 +1,7 @@
 //! The driver's pool, and which devices reach its memory.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
@@ -31,6 +32,8 @@ pub(crate) struct PoolHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUmemoryPool>,
     pub(super) owner: Owner,
+    /// The buffers of an imported pool that this process has.
+    pub(super) taken: Mutex<HashSet<[u8; 64]>>,
 }
 
 impl PoolHandle {
@@ -39,6 +42,7 @@ impl PoolHandle {
             context: context.clone(),
             raw: Handle::new(raw),
             owner,
+            taken: Mutex::default(),
         })
     }
 

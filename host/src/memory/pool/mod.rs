@@ -6,11 +6,13 @@
 //! | `allocator` | buffers, made in a stream from a pool |
 //! | `handle` | the driver's pool, and which devices reach its memory |
 //! | `shared` | pools and buffers of other processes |
+//! | `taken` | which buffers of an imported pool this process has |
 
 mod allocator;
 pub(super) mod handle;
 mod settings;
 mod shared;
+pub(super) mod taken;
 
 use std::sync::Arc;
 

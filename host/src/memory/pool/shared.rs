@@ -8,6 +8,7 @@ use warpsmith_driver::raw;
 
 use super::MemoryPool;
 use super::handle::{EndedPool, Owner, PoolHandle, access_of, set_access};
+use super::taken::TakenBuffer;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
@@ -134,6 +135,7 @@ impl MemoryPool {
             error
                 .while_doing(|| "exporting a memory pool".into())
                 .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
+                .with_hint_for(Code::NOT_SUPPORTED, || SHAREABLE.into())
         })
     }
 }
@@ -163,6 +165,7 @@ impl<T: Pod> DeviceBuffer<T> {
                 error
                     .while_doing(|| "exporting a buffer".into())
                     .with_hint_for(Code::INVALID_VALUE, || SHAREABLE.into())
+                    .with_hint_for(Code::NOT_SUPPORTED, || SHAREABLE.into())
             },
         )?;
         Ok(PoolPointer {
@@ -195,12 +198,14 @@ impl ImportedPool {
     ///
     /// # Errors
     ///
-    /// The pointer is not of this pool, the buffer is smaller, or the stream is another device's.
+    /// The pointer is not of this pool, this pool has given the buffer already and it is not dropped, the buffer is smaller, or the stream is
+    /// another device's.
     ///
     /// # Safety
     ///
     /// - The pointer comes from [`DeviceBuffer::export_pointer`] of a buffer that its owner keeps until the work of this process on it,
     ///   its being dropped included, is done.
+    /// - Where this process imports the pool more than once, one of its [`ImportedPool`]s gives the buffer.
     /// - No element is read before something has written it.
     /// - What this process does with the buffer and what its owner does is put in order by both: where one of them writes, the one's use
     ///   has completed before the other's begins.
@@ -222,6 +227,15 @@ impl ImportedPool {
         if bytes == 0 {
             return DeviceBuffer::raw(stream, len);
         }
+        // A second one would have no order with the first, and its drop would free the memory of both.
+        let taken = TakenBuffer::new(&self.handle, pointer.bytes).ok_or_else(|| {
+            Error::misuse(
+                CALL,
+                Code::ALREADY_MAPPED,
+                "this process has this buffer of the pool already",
+                "use the first one, or drop it before",
+            )
+        })?;
         let mut data = raw::CUmemPoolPtrExportData {
             reserved: pointer.bytes,
         };
@@ -242,7 +256,7 @@ impl ImportedPool {
                     "give what `DeviceBuffer::export_pointer` made of a buffer of this very pool, which is alive".into()
                 })
         })?;
-        let allocation = Allocation::imported(stream, &self.handle, base, bytes)?;
+        let allocation = Allocation::imported(stream, &self.handle, taken, base, bytes)?;
         // From here on the allocation gives the memory back.
         let mut most = 0;
         // SAFETY: the driver writes one number to `most`, which outlives the call; nothing asks for the base.

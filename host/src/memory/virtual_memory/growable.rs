@@ -76,7 +76,9 @@ impl Gpu {
             0 => None,
             _ => {
                 let rounded = bytes.next_multiple_of(granularity);
-                Some(Allocation::reserved(&self.inner, rounded)?)
+                let reserved = Allocation::reserved(&self.inner, rounded)
+                    .map_err(|error| error.with_hint(|| too_many_addresses::<T>(capacity)));
+                Some(reserved?)
             }
         };
         Ok(GrowableBuffer {
@@ -88,6 +90,15 @@ impl Gpu {
             of: PhantomData,
         })
     }
+}
+
+/// What to do where a capacity cannot be reserved.
+fn too_many_addresses<T>(capacity: usize) -> String {
+    format!(
+        "a capacity of {capacity} elements of {} bytes is more than there are addresses left: give the most that there may ever be; \
+         `gpu.total_memory()` says how many bytes the device has",
+        size_of::<T>()
+    )
 }
 
 impl<T: Pod> GrowableBuffer<T> {

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::access::{MappingAccess, device_location};
+use super::range::AddressRange;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
@@ -50,8 +51,8 @@ pub struct PhysicalMemory {
     gpu: Arc<OpenDevice>,
     handle: raw::CUmemGenericAllocationHandle,
     bytes: usize,
-    /// The size is what the importer was told.
-    is_imported: bool,
+    /// It was made here, and not to be exported.
+    is_private: bool,
 }
 
 /// What physical memory should be.
@@ -120,8 +121,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The descriptor is not one of exported memory, or of a device that this process does not see; or the size is none that physical memory
-    /// has. Another size that is not the memory's is found out when it is mapped.
+    /// The descriptor is not one of exported memory, or of a device that this process does not see; or the size is not the memory's.
     // covers: VMM-28
     pub fn import_physical_memory(
         &self,
@@ -161,12 +161,26 @@ impl Gpu {
                 .while_doing(|| format!("file descriptor {number} as physical memory"))
                 .with_hint(|| "give what `PhysicalMemory::export` made in the other process".into())
         })?;
-        Ok(PhysicalMemory {
+        let memory = PhysicalMemory {
             gpu: self.inner.clone(),
             handle,
             bytes,
-            is_imported: true,
-        })
+            is_private: false,
+        };
+        // The driver tells no size of a handle; it maps all of the memory, or nothing.
+        AddressRange::try_mapping(&self.inner, handle, bytes).map_err(|error| match error.code() {
+            Some(Code::INVALID_VALUE | Code::NOT_SUPPORTED) => Error::misuse(
+                "cuMemImportFromShareableHandle",
+                Code::INVALID_VALUE,
+                format!(
+                    "file descriptor {} as physical memory of {bytes} bytes: the memory has another size (a multiple of {granularity} bytes)",
+                    descriptor.as_raw_fd()
+                ),
+                IMPORTED_SIZE,
+            ),
+            _ => error,
+        })?;
+        Ok(memory)
     }
 }
 
@@ -209,7 +223,7 @@ impl PhysicalMemory {
             gpu: gpu.clone(),
             handle,
             bytes: rounded,
-            is_imported: false,
+            is_private: !options.shareable,
         })
     }
 
@@ -244,6 +258,17 @@ impl PhysicalMemory {
     /// The memory was not made with [`PhysicalOptions::shareable`], or was itself imported.
     // covers: VMM-26
     pub fn export(&self) -> Result<OwnedFd> {
+        if self.is_private {
+            return Err(Error::misuse(
+                "cuMemExportToShareableHandle",
+                Code::INVALID_VALUE,
+                format!(
+                    "{} bytes of physical memory that was not made shareable",
+                    self.bytes
+                ),
+                "make it with `PhysicalOptions { shareable: true, .. }`",
+            ));
+        }
         self.gpu.bind()?;
         // SAFETY: for this kind of handle the driver writes one `int` to `place`, a descriptor that it makes for its caller; `self` owns
         // the handle.
@@ -261,7 +286,7 @@ impl PhysicalMemory {
             error
                 .while_doing(|| "exporting physical memory".into())
                 .with_hint_for(Code::INVALID_VALUE, || {
-                    "make it with `PhysicalOptions { shareable: true, .. }`".into()
+                    "memory that was itself imported is exported by the process that made it".into()
                 })
         })
     }
@@ -271,7 +296,7 @@ impl PhysicalMemory {
     ///
     /// # Errors
     ///
-    /// No addresses are left; or the size with which the memory was imported is not its own.
+    /// No addresses are left.
     ///
     /// # Safety
     ///
@@ -283,14 +308,7 @@ impl PhysicalMemory {
     pub unsafe fn map<T: Pod>(&self, access: MappingAccess) -> Result<DeviceBuffer<T>> {
         let allocation = Allocation::reserved(&self.gpu, self.bytes)?;
         let range = allocation.range("PhysicalMemory::map")?;
-        range
-            .append(&self.gpu, self.handle, self.bytes, access)
-            .map_err(|error| match error.code() {
-                Some(Code::INVALID_VALUE | Code::NOT_SUPPORTED) if self.is_imported => error
-                    .and_doing(|| format!("which was imported as of {} bytes", self.bytes))
-                    .with_hint(|| IMPORTED_SIZE.into()),
-                _ => error,
-            })?;
+        range.append(&self.gpu, self.handle, self.bytes, access)?;
         let len = self.bytes.checked_div(size_of::<T>()).unwrap_or(0);
         bytes_of::<T>("cuMemMap", len)?;
         Ok(DeviceBuffer::of_allocation(allocation, len))

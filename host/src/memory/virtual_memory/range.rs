@@ -1,6 +1,7 @@
 //! Reserved addresses, and what is mapped into them.
 
 use std::any::Any;
+use std::panic::RefUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -25,6 +26,9 @@ pub(crate) struct AddressRange {
     /// See [`keep`](Self::keep).
     kept: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
+
+/// The rest has locks; what is kept is dropped alone.
+impl RefUnwindSafe for AddressRange {}
 
 #[derive(Debug, Default)]
 struct Mapped {
@@ -68,6 +72,26 @@ impl AddressRange {
         })
     }
 
+    /// Maps memory once, without access, and unmaps it: whether it has this size.
+    ///
+    /// # Errors
+    ///
+    /// The driver refuses: the size is another, or no addresses are left.
+    pub(super) fn try_mapping(
+        gpu: &DeviceState,
+        handle: raw::CUmemGenericAllocationHandle,
+        bytes: usize,
+    ) -> Result<()> {
+        let range = AddressRange::reserve(gpu, bytes)?;
+        // SAFETY: the addresses are this range's, which nobody else maps into; the driver checks the handle.
+        let mapped = unsafe { call!(cuMemMap(range.base, bytes, 0, handle, 0)) }.and_then(|()| {
+            // SAFETY: `cuMemMap` has just mapped the memory at the range's start, and no device was given access to it.
+            unsafe { call!(cuMemUnmap(range.base, bytes)) }
+        });
+        let released = range.release();
+        mapped.and(released)
+    }
+
     /// Whether the device may only load from some of it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.is_read_only.load(Ordering::Relaxed)
@@ -101,11 +125,7 @@ impl AddressRange {
             .map_or(self.base, |last| last.start + last.bytes as u64);
         // SAFETY: the addresses are this range's, which nobody else maps into; the driver checks the handle.
         unsafe { call!(cuMemMap(start, bytes, 0, handle, 0)) }.map_err(|error| {
-            error.while_doing(|| {
-                format!(
-                    "mapping {bytes} bytes at {start:#x}: all of the memory is mapped, neither less nor more;"
-                )
-            })
+            error.while_doing(|| format!("mapping {bytes} bytes at {start:#x}"))
         })?;
         let chunk = Chunk {
             start,

@@ -105,6 +105,18 @@ pub fn rows() -> Vec<Row> {
             // SAFETY: the memory is not read.
             unsafe { imported.buffer::<u32>(&w.stream, exported.export_pointer()?, 1 << 40) }
         };
+        "ImportedPool::buffer", "a buffer that is taken" => Invalid, |w| {
+            let pool = w.gpu.pool(PoolOptions { shareable: true, ..Default::default() })?;
+            let exported = w.stream.alloc_from(&pool)?.zeroed::<u32>(LEN)?;
+            let imported = w.gpu.import_pool(pool.export()?)?;
+            let pointer = exported.export_pointer()?;
+            // SAFETY: the memory is not used.
+            let first = unsafe { imported.buffer::<u32>(&w.stream, pointer, LEN) }?;
+            // SAFETY: it is refused.
+            let second = unsafe { imported.buffer::<u32>(&w.stream, pointer, LEN) };
+            drop(first);
+            second
+        };
         "ImportedPool::buffer", "a pointer of another pool" => Driver, |w| {
             let pool = w.gpu.pool(PoolOptions { shareable: true, ..Default::default() })?;
             let other = w.gpu.pool(PoolOptions { shareable: true, ..Default::default() })?;

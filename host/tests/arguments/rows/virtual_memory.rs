@@ -33,7 +33,12 @@ pub fn rows() -> Vec<Row> {
         "Gpu::import_physical_memory", "no bytes" => Invalid, |w| w.gpu.import_physical_memory(no_memory(), 0);
         "Gpu::import_physical_memory", "a size that is not whole" => Invalid, |w| w.gpu.import_physical_memory(no_memory(), 1000);
         "Gpu::import_physical_memory", "a file that is no memory" => Driver, |w| w.gpu.import_physical_memory(no_memory(), 1 << 21);
-        "PhysicalMemory::export", "memory that is not shareable" => Driver, |w| w.gpu.physical_memory(1, PhysicalOptions::default())?.export();
+        "Gpu::import_physical_memory", "a multiple of the granularity that is not the memory's size" => Invalid, |w| {
+            let options = PhysicalOptions { shareable: true, ..Default::default() };
+            let memory = w.gpu.physical_memory(1, options)?;
+            w.gpu.import_physical_memory(memory.export()?, 3 * memory.bytes())
+        };
+        "PhysicalMemory::export", "memory that is not shareable" => Invalid, |w| w.gpu.physical_memory(1, PhysicalOptions::default())?.export();
         "PhysicalMemory::map", "more than the driver aligns" => Limit, |w| {
             let memory = w.gpu.physical_memory(1, PhysicalOptions::default())?;
             // SAFETY: nobody else maps the memory.
