@@ -12,6 +12,7 @@
 //! | `rights` | which device, and whether the host, may access a mapping |
 //! | `ranges` | reservations and mappings, by address |
 
+mod handles;
 mod mappable;
 mod multicast;
 mod physical;

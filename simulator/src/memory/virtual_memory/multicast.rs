@@ -3,11 +3,11 @@
 //! An object has no memory of its own. Each device's is physical memory that is bound to a part of it, and that keeps its other mappings.
 //! Here each binding has a window: addresses at which the engine reaches the bound memory, and that no device may access otherwise.
 
-use std::collections::BTreeMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::GRANULARITY;
+use super::handles::Handles;
 use super::physical::{HandleTypes, Physical};
 use crate::engine::AccessError;
 use crate::error::{Result, code};
@@ -86,13 +86,7 @@ impl Drop for Window {
     }
 }
 
-/// A live handle.
-struct Held {
-    object: Arc<Multicast>,
-    times: usize,
-}
-
-static HANDLES: Mutex<BTreeMap<u64, Held>> = Mutex::new(BTreeMap::new());
+static HANDLES: Handles<Multicast> = Handles::new();
 /// All objects that somebody has, also behind a released handle: by a mapping or an open descriptor's number.
 static OBJECTS: Mutex<Vec<Weak<Multicast>>> = Mutex::new(Vec::new());
 
@@ -153,14 +147,7 @@ impl Multicast {
 
     /// Holds the object's handle once more, also where it had been released.
     pub(crate) fn hold(self: Arc<Self>) -> u64 {
-        let handle = self.handle;
-        let mut handles = lock(&HANDLES);
-        let held = handles.entry(handle).or_insert(Held {
-            object: self,
-            times: 0,
-        });
-        held.times += 1;
-        handle
+        HANDLES.hold(self.handle, self)
     }
 
     /// Gives up one hold of a handle.
@@ -169,16 +156,7 @@ impl Multicast {
     ///
     /// Invalid value if nobody holds it.
     pub(crate) fn release(handle: u64) -> Result {
-        let mut handles = lock(&HANDLES);
-        let held = handles.get_mut(&handle).ok_or(code::INVALID_VALUE)?;
-        held.times -= 1;
-        if held.times == 0 {
-            let gone = handles.remove(&handle);
-            drop(handles);
-            // Outside of the lock: it may be the last owner.
-            drop(gone);
-        }
-        Ok(())
+        HANDLES.release(handle)
     }
 
     /// The object of a live handle.
@@ -187,9 +165,7 @@ impl Multicast {
     ///
     /// Invalid value if there is none.
     pub(crate) fn of_handle(handle: u64) -> Result<Arc<Multicast>> {
-        let handles = lock(&HANDLES);
-        let held = handles.get(&handle).ok_or(code::INVALID_VALUE)?;
-        Ok(Arc::clone(&held.object))
+        HANDLES.get(handle)
     }
 
     /// A file descriptor that names the object.

@@ -3,18 +3,17 @@
 //! A handle is held several times: by `cuMemCreate` or an import, and by each `cuMemRetainAllocationHandle`. The memory lives as long
 //! as its handle is held, a mapping shows it, or another process has it.
 
-use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::GRANULARITY;
+use super::handles::Handles;
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::location::MemoryLocation;
 use crate::memory::pool;
 use crate::memory::shared_file::{Content, SharedFile};
 use crate::registry::fresh_handle;
-use crate::sync::lock;
 
 /// As what kinds of handles memory may leave the process, as bits of `CUmemAllocationHandleType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,13 +46,7 @@ pub(crate) struct Physical {
     is_imported: bool,
 }
 
-/// A live handle.
-struct Held {
-    memory: Arc<Physical>,
-    times: usize,
-}
-
-static HANDLES: Mutex<BTreeMap<u64, Held>> = Mutex::new(BTreeMap::new());
+static HANDLES: Handles<Physical> = Handles::new();
 
 impl Physical {
     /// Takes memory and gives its handle.
@@ -106,20 +99,12 @@ impl Physical {
             counted,
             is_imported,
         });
-        lock(&HANDLES).insert(handle, Held { memory, times: 1 });
-        handle
+        HANDLES.hold(handle, memory)
     }
 
     /// Holds the memory's handle once more, also where it had been released.
     pub(crate) fn hold(self: Arc<Self>) -> u64 {
-        let handle = self.handle;
-        let mut handles = lock(&HANDLES);
-        let held = handles.entry(handle).or_insert(Held {
-            memory: self,
-            times: 0,
-        });
-        held.times += 1;
-        handle
+        HANDLES.hold(self.handle, self)
     }
 
     /// Gives up one hold of a handle.
@@ -128,16 +113,7 @@ impl Physical {
     ///
     /// Invalid value if nobody holds it.
     pub(crate) fn release(handle: u64) -> Result {
-        let mut handles = lock(&HANDLES);
-        let held = handles.get_mut(&handle).ok_or(code::INVALID_VALUE)?;
-        held.times -= 1;
-        if held.times == 0 {
-            let gone = handles.remove(&handle);
-            drop(handles);
-            // Outside of the lock: it may be the last owner.
-            drop(gone);
-        }
-        Ok(())
+        HANDLES.release(handle)
     }
 
     /// A file descriptor of the memory for another process.
@@ -189,17 +165,12 @@ impl Drop for Physical {
 ///
 /// Invalid value if there is none.
 pub(crate) fn handle_of(handle: u64) -> Result<Arc<Physical>> {
-    let handles = lock(&HANDLES);
-    let held = handles.get(&handle).ok_or(code::INVALID_VALUE)?;
-    Ok(Arc::clone(&held.memory))
+    HANDLES.get(handle)
 }
 
 /// All live handles, with the bytes of their memory.
 pub(in crate::memory) fn held_memory() -> Vec<(u64, usize)> {
-    let handles = lock(&HANDLES);
-    let all = handles.iter();
-    all.map(|(&handle, held)| (handle, held.memory.bytes()))
-        .collect()
+    HANDLES.list(Physical::bytes)
 }
 
 /// What an importing process has to know. The kinds of handles are not told: imported memory cannot be exported again.
