@@ -9,8 +9,6 @@
 //!
 //! Each is in order with all uses of both sides, as [`Stream::copy_from_peer`] is, and returns at once.
 
-use std::ffi::c_void;
-
 use bytemuck::Pod;
 use warpsmith_driver::raw::{CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER};
 
@@ -23,7 +21,7 @@ use super::view::{DeviceRead, DeviceWrite, RawView};
 use super::{TexelSide, check_same_shape, texel_copy};
 use crate::context::primary::Context;
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::stream::Stream;
 
 const CALL: &str = "cuMemcpy3DPeerAsync";
@@ -50,7 +48,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The extents differ, the memory is of another device than its stream, or one of the streams is being captured.
+    /// The extents differ, the memory is of another device than its stream or of a pool of the host, or one of the streams is being captured.
     // covers: MULTI-09
     pub fn copy_matrix_from_peer<T: Pod>(
         &self,
@@ -63,11 +61,12 @@ impl Stream {
         let [columns, rows] = [to.shape.columns, to.shape.rows].map(|extent| extent as usize);
         let pitch = |stride: u32| stride as usize * size_of::<T>();
         let bytes = to.shape.bytes::<T>();
+        let (from_side, to_side) = (side_of(source)?, side_of(target)?);
         self.copy_between_devices(CALL, bytes, from_stream, source, target, || {
             let copy = CUDA_MEMCPY3D {
                 srcPitch: pitch(from.shape.stride),
                 dstPitch: pitch(to.shape.stride),
-                ..texel_copy::<T>([columns, rows, 1], side_of(source), side_of(target))
+                ..texel_copy::<T>([columns, rows, 1], from_side, to_side)
             };
             // SAFETY: both sides have the rows and columns (compared above) at their strides, each for its stream's device to use, and
             // `copy_between_devices` keeps them until their last use.
@@ -186,8 +185,9 @@ impl Stream {
         if source.len != whole.texels {
             return Err(length_mismatch(CALL, source.len, whole.texels));
         }
+        let from_side = side_of(source)?;
         self.copy_between_devices(CALL, source.bytes, from_stream, source, to.view(), || {
-            let copy = texel_copy::<T>(whole.size, side_of(source), to.side(whole.at));
+            let copy = texel_copy::<T>(whole.size, from_side, to.side(whole.at));
             // SAFETY: the source has as many texels as the array (compared above), each is for its stream's device to use, and `copy_between_devices`
             // keeps them until their last use.
             unsafe { self.enqueue_box(from_stream, copy) }
@@ -230,8 +230,9 @@ impl Stream {
         if target.len != whole.texels {
             return Err(length_mismatch(CALL, whole.texels, target.len));
         }
+        let to_side = side_of(target)?;
         self.copy_between_devices(CALL, target.bytes, from_stream, from.view(), target, || {
-            let copy = texel_copy::<T>(whole.size, from.side(whole.at), side_of(target));
+            let copy = texel_copy::<T>(whole.size, from.side(whole.at), to_side);
             // SAFETY: the destination has as many texels as the array (compared above), each is for its stream's device to use, and
             // `copy_between_devices` keeps them until their last use.
             unsafe { self.enqueue_box(from_stream, copy) }
@@ -270,12 +271,21 @@ impl Stream {
     }
 }
 
-/// Memory as one side. What a pool has on the host is not the device's memory to calls that say what each side is.
-fn side_of(view: RawView<'_>) -> TexelSide {
-    match view.is_of_host_pool() {
-        true => TexelSide::Host(view.address as *mut c_void),
-        false => TexelSide::of(view),
+/// Memory as one side.
+///
+/// # Errors
+///
+/// A pool of the host has it: named as the host's, a driver ended the process by a segmentation fault (580.159.04, two H100).
+fn side_of(view: RawView<'_>) -> Result<TexelSide> {
+    if view.is_of_host_pool() {
+        return Err(Error::misuse(
+            CALL,
+            Code::NOT_SUPPORTED,
+            "one side is memory of a pool of the host, which no such copy between devices takes",
+            "`copy_from_peer` copies it whole: first to a buffer of the device's own, or from such a one",
+        ));
     }
+    Ok(TexelSide::of(view))
 }
 
 /// The copy, from the one context's device to the other's.
