@@ -140,6 +140,26 @@ pub fn fill<T: Copy>(array: CUarray, extents: [usize; 3], texels: &[T]) {
     ok!(cuMemcpy3D_v2(&copy));
 }
 
+/// What an array of the current device holds.
+pub fn contents<T: Copy + Default>(array: CUarray, extents: [usize; 3]) -> Vec<T> {
+    let [width, height, depth] = extents.map(|extent| extent.max(1));
+    let mut texels = vec![T::default(); width * height * depth];
+    let copy = CUDA_MEMCPY3D {
+        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_ARRAY,
+        srcArray: array,
+        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+        dstHost: texels.as_mut_ptr().cast(),
+        dstPitch: width * size_of::<T>(),
+        dstHeight: height,
+        WidthInBytes: width * size_of::<T>(),
+        Height: height,
+        Depth: depth,
+        ..Default::default()
+    };
+    ok!(cuMemcpy3D_v2(&copy));
+    texels
+}
+
 pub fn filled<T: Copy>(
     extents: [usize; 3],
     format: CUarray_format,

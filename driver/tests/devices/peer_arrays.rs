@@ -1,7 +1,7 @@
 //! Copies of arrays and padded memory from one device to another. On two GPUs where there are some, else on two simulated devices.
 
 use super::two::{Device, on_two_devices, two_devices};
-use crate::common::texels::{U8, U32, array_of, fill, filled};
+use crate::common::texels::{U8, U32, array_of, contents, fill, filled};
 use crate::common::*;
 
 const ARRAY: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_ARRAY;
@@ -27,26 +27,6 @@ fn between(
         Depth: depth.max(1),
         ..Default::default()
     }
-}
-
-/// What an array of the current device holds.
-fn contents<T: Copy + Default>(array: CUarray, extents: [usize; 3]) -> Vec<T> {
-    let [width, height, depth] = extents.map(|extent| extent.max(1));
-    let mut texels = vec![T::default(); width * height * depth];
-    let copy = CUDA_MEMCPY3D {
-        srcMemoryType: ARRAY,
-        srcArray: array,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-        dstHost: texels.as_mut_ptr().cast(),
-        dstPitch: width * size_of::<T>(),
-        dstHeight: height,
-        WidthInBytes: width * size_of::<T>(),
-        Height: height,
-        Depth: depth,
-        ..Default::default()
-    };
-    ok!(cuMemcpy3D_v2(&copy));
-    texels
 }
 
 #[test]

@@ -43,22 +43,7 @@ fn level(array: CUmipmappedArray, level: u32) -> CUarray {
 
 fn read(array: CUarray) -> Vec<f32> {
     let is: CUDA_ARRAY3D_DESCRIPTOR = get!(cuArray3DGetDescriptor_v2(array));
-    let [width, height, depth] = [is.Width, is.Height, is.Depth].map(|extent| extent.max(1));
-    let mut texels = vec![0.0; width * height * depth];
-    let copy = CUDA_MEMCPY3D {
-        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_ARRAY,
-        srcArray: array,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-        dstHost: texels.as_mut_ptr().cast(),
-        dstPitch: width * size_of::<f32>(),
-        dstHeight: height,
-        WidthInBytes: width * size_of::<f32>(),
-        Height: height,
-        Depth: depth,
-        ..Default::default()
-    };
-    ok!(cuMemcpy3D_v2(&copy));
-    texels
+    contents(array, [is.Width, is.Height, is.Depth])
 }
 
 /// Texels of the exporter.

@@ -169,7 +169,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, a side is of another device than its stream, or one of the streams is being captured.
+    /// The lengths differ, a side is of another device than its stream or the memory of a pool of the host, or one of the streams is being captured.
     pub fn copy_to_array_from_peer<T, D, S>(
         &self,
         from_stream: &Stream,
