@@ -15,6 +15,7 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod launch_facts;
 mod launch_parameters;
 mod line_directives;
 mod lines;

@@ -6,6 +6,7 @@
 //! switches. [`apply`] turns it into LLVM attributes and removes it; its words go into the PTX's signature,
 //! where the host library compares them with its own.
 
+use super::launch_facts;
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, calling_convention};
 
@@ -22,6 +23,11 @@ const WORDS_PER_PARAMETER: usize = 4;
 pub(crate) enum ParameterKind {
     /// A number by value.
     Scalar,
+    /// How many elements stand behind the pointer before it.
+    Length {
+        /// As many as an object of the language can have.
+        most: u64,
+    },
     /// A pointer to memory that no thread writes during the grid.
     ReadOnly,
     /// A pointer to what only this parameter reaches.
@@ -52,6 +58,8 @@ pub(crate) struct Record {
     pub min_blocks: u32,
     pub max_registers: u32,
     pub cluster: [u32; 3],
+    /// In how many dimensions a launch may extend.
+    pub dimensions: u32,
     pub fmad: Override,
     pub ftz: Override,
     pub approximate_division: Override,
@@ -83,12 +91,22 @@ impl Record {
                 "the record of kernel `{kernel}` has a wrong length"
             ));
         }
-        let parameters = words[HEADER_WORDS..]
-            .as_chunks::<WORDS_PER_PARAMETER>()
-            .0
-            .iter()
-            .map(|&[kind, size, align, _]| match kind {
-                0 => Ok(ParameterKind::Scalar),
+        let rows = words[HEADER_WORDS..].as_chunks::<WORDS_PER_PARAMETER>().0;
+        let before = std::iter::once(None).chain(rows.iter().map(Some));
+        let parameters = before
+            .zip(rows)
+            .map(|(before, &[kind, size, align, form])| match kind {
+                0 => Ok(match before {
+                    // Both are of one parameter of the Rust function, whose form it is.
+                    Some(&[1..=3, element, _, of])
+                        if element > 0 && of == form && size == 8 =>
+                    {
+                        ParameterKind::Length {
+                            most: i64::MAX as u64 / u64::from(element),
+                        }
+                    }
+                    _ => ParameterKind::Scalar,
+                }),
                 1 => Ok(ParameterKind::ReadOnly),
                 2 => Ok(ParameterKind::Unaliased),
                 3 => Ok(ParameterKind::Raw),
@@ -108,6 +126,7 @@ impl Record {
             min_blocks: words[7],
             max_registers: words[8],
             cluster: [words[9], words[10], words[11]],
+            dimensions: words[14],
             fmad: switch(0),
             ftz: switch(2),
             approximate_division: switch(4),
@@ -175,6 +194,9 @@ pub(crate) fn apply(module: &Module<'_>, record: &Record) -> Result<(), BuildErr
     if record.max_registers != 0 {
         text("nvvm.maxnreg", record.max_registers.to_string());
     }
+    if (1..3).contains(&record.dimensions) {
+        text(launch_facts::DIMENSIONS, record.dimensions.to_string());
+    }
     if record.cluster[0] != 0 {
         text("nvvm.cluster_dim", dimensions(record.cluster));
     }
@@ -185,6 +207,7 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
     let at = Attribute::Parameter(number);
     match kind {
         ParameterKind::Scalar | ParameterKind::Raw => {}
+        ParameterKind::Length { most } => function.add_range(at, 0, most + 1),
         ParameterKind::ReadOnly => {
             function.add_flag(at, "noalias");
             function.add_flag(at, "readonly");

@@ -76,6 +76,22 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Says that a 64-bit parameter is from `low` on and below `high`.
+    pub fn add_range(self, at: Attribute, low: u64, high: u64) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; both bounds have one word, which is read during
+        // the call.
+        unsafe {
+            let attribute = (self.api().LLVMCreateConstantRangeAttribute)(
+                self.context.raw,
+                self.attribute_kind("range"),
+                64,
+                &low,
+                &high,
+            );
+            (self.api().LLVMAddAttributeAtIndex)(self.raw, at.index(), attribute);
+        }
+    }
+
     /// Adds an attribute with a type, such as `byval`.
     pub fn add_type(self, at: Attribute, name: &str, ty: sys::TypeRef) {
         // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.

@@ -219,6 +219,7 @@ api! { every version {
     fn LLVMGetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
     fn LLVMCreateEnumAttribute(ContextRef, c_uint, u64) -> AttributeRef;
     fn LLVMCreateTypeAttribute(ContextRef, c_uint, TypeRef) -> AttributeRef;
+    fn LLVMCreateConstantRangeAttribute(ContextRef, c_uint, c_uint, *const u64, *const u64) -> AttributeRef;
     fn LLVMCreateStringAttribute(ContextRef, *const c_char, c_uint, *const c_char, c_uint) -> AttributeRef;
     fn LLVMAddAttributeAtIndex(ValueRef, c_uint, AttributeRef);
     fn LLVMGetAttributeCountAtIndex(ValueRef, c_uint) -> c_uint;

@@ -389,6 +389,15 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// A constant of the integer type of `like`.
+    pub fn integer_like(number: u64, like: Value<'c>) -> Value<'c> {
+        Value {
+            // SAFETY: `like` is live (the invariant of `Value`), and of an integer type, for which the function is.
+            raw: unsafe { (like.api().LLVMConstInt)(like.ty(), number, 0) },
+            context: like.context,
+        }
+    }
+
     /// The bytes of a constant `[N x i8]`.
     pub fn as_bytes(self) -> Option<Vec<u8>> {
         let mut len = 0;

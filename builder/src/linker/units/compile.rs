@@ -8,7 +8,8 @@ use super::items::Items;
 use crate::error::BuildError;
 use crate::linker::call_chains::CallChains;
 use crate::linker::untranslatable::Optimised;
-use crate::linker::{LinkJob, atomics, copies, dump, float, launch_parameters, lines, panics};
+use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
+use crate::linker::{lines, panics};
 use crate::linker::{replaced, spaces, thread_exits};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -98,6 +99,7 @@ fn compile_here(
     }
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
+    launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
