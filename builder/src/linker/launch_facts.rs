@@ -91,12 +91,23 @@ mod tests {
             dimensions: 2,
         };
         let values = |shape: &Shape| {
-            ["ntid.x", "ntid.y", "ntid.z", "tid.x", "tid.z", "nctaid.y", "nctaid.z", "ctaid.z"]
-                .map(|register| shape.value(register))
+            [
+                "ntid.x", "ntid.y", "ntid.z", "tid.x", "tid.z", "nctaid.y", "nctaid.z", "ctaid.z",
+            ]
+            .map(|register| shape.value(register))
         };
         assert_eq!(
             values(&shape),
-            [Some(32), Some(8), Some(1), None, Some(0), None, Some(1), Some(0)]
+            [
+                Some(32),
+                Some(8),
+                Some(1),
+                None,
+                Some(0),
+                None,
+                Some(1),
+                Some(0)
+            ]
         );
         let any = Shape {
             block: None,
@@ -109,7 +120,16 @@ mod tests {
         };
         assert_eq!(
             values(&flat),
-            [None, Some(1), Some(1), None, Some(0), Some(1), Some(1), Some(0)]
+            [
+                None,
+                Some(1),
+                Some(1),
+                None,
+                Some(0),
+                Some(1),
+                Some(1),
+                Some(0)
+            ]
         );
         assert_eq!(any.value("clusterid.x"), None);
         assert_eq!(any.value("laneid"), None);

@@ -35,6 +35,7 @@ mod template;
 mod thread_exits;
 mod units;
 mod unresolved;
+mod unroll;
 mod unsupported;
 mod untranslatable;
 mod user_code;

@@ -98,9 +98,7 @@ impl Record {
             .map(|(before, &[kind, size, align, form])| match kind {
                 0 => Ok(match before {
                     // Both are of one parameter of the Rust function, whose form it is.
-                    Some(&[1..=3, element, _, of])
-                        if element > 0 && of == form && size == 8 =>
-                    {
+                    Some(&[1..=3, element, _, of]) if element > 0 && of == form && size == 8 => {
                         ParameterKind::Length {
                             most: i64::MAX as u64 / u64::from(element),
                         }

@@ -35,6 +35,14 @@ impl Context {
         }
     }
 
+    /// The number of a kind of metadata.
+    pub(super) fn metadata_kind(&self, name: &str) -> u32 {
+        // SAFETY: the context is live; LLVM copies the name, of which it is given the length.
+        unsafe {
+            (self.api.LLVMGetMDKindIDInContext)(self.raw, name.as_ptr().cast(), name.len() as u32)
+        }
+    }
+
     /// The errors LLVM reported since the last call, one per line.
     pub fn take_errors(&self) -> String {
         self.diagnostics

@@ -36,9 +36,97 @@ impl<'c> Value<'c> {
         self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
     }
 
+    /// Whether an instruction ends its block.
+    pub fn is_terminator(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        !unsafe { (self.api().LLVMIsATerminatorInst)(self.raw) }.is_null()
+    }
+
     /// Whether an instruction is a call.
     pub fn is_call(self) -> bool {
         self.opcode() == opcode::CALL
+    }
+
+    /// The predicate of a comparison of integers or pointers: see [`predicate`](super::value::predicate).
+    pub fn predicate(self) -> i32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetICmpPredicate)(self.raw) }
+    }
+
+    /// Whether an operation that could wrap around, of unsigned numbers, never does.
+    pub fn never_wraps(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetNUW)(self.raw) != 0 }
+    }
+
+    /// Whether a shift to the right never loses a bit.
+    pub fn is_exact(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetExact)(self.raw) != 0 }
+    }
+
+    /// The type that the first index of a `getelementptr` steps by.
+    pub fn element_type(self) -> TypeRef {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetGEPSourceElementType)(self.raw) }
+    }
+
+    /// What is noted of the loop that a branch leads back to: the names of LLVM's `llvm.loop` properties.
+    pub fn loop_properties(self) -> Vec<String> {
+        let api = self.api();
+        let kind = self.context.metadata_kind("llvm.loop");
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        let node = unsafe { (api.LLVMGetMetadata)(self.raw, kind) };
+        let properties = self.wrap(node).map(Value::metadata_operands);
+        let names = properties.into_iter().flatten().filter_map(|property| {
+            // The first operand stands for the loop itself.
+            let is_itself = property.raw == node;
+            let name = (!is_itself).then(|| property.metadata_operands())?;
+            name.first()?.metadata_string()
+        });
+        names.collect()
+    }
+
+    /// The operands of a metadata node; none of other metadata.
+    fn metadata_operands(self) -> Vec<Value<'c>> {
+        let api = self.api();
+        // SAFETY: `raw` is live (the invariant of `Value`), and a piece of metadata as a value, for which the method is; the list has as many places as
+        // there are operands.
+        unsafe {
+            if (api.LLVMIsAMDNode)(self.raw).is_null() {
+                return Vec::new();
+            }
+            let count = (api.LLVMGetMDNodeNumOperands)(self.raw) as usize;
+            let mut operands = vec![std::ptr::null_mut(); count];
+            (api.LLVMGetMDNodeOperands)(self.raw, operands.as_mut_ptr());
+            let operands = operands.into_iter();
+            operands.filter_map(|operand| self.wrap(operand)).collect()
+        }
+    }
+
+    /// The text of a piece of metadata that is one.
+    fn metadata_string(self) -> Option<String> {
+        let mut length = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and a piece of metadata as a value, for which the method is; the text has `length` bytes.
+        unsafe {
+            let text = (self.api().LLVMGetMDString)(self.raw, &mut length);
+            let text = (!text.is_null())
+                .then(|| std::slice::from_raw_parts(text.cast::<u8>(), length as usize))?;
+            Some(String::from_utf8_lossy(text).into_owned())
+        }
+    }
+
+    /// Takes metadata off an instruction.
+    pub fn drop_metadata(self, kind: &str) {
+        let kind = self.context.metadata_kind(kind);
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMSetMetadata)(self.raw, kind, std::ptr::null_mut()) };
+    }
+
+    /// Replaces the operand with this number.
+    pub fn set_operand(self, n: u32, value: Value<'_>) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction with such an operand, for which the method is.
+        unsafe { (self.api().LLVMSetOperand)(self.raw, n, value.raw) };
     }
 
     /// What a call calls.
@@ -113,6 +201,13 @@ impl<'c> Value<'c> {
     }
 
     /// Removes a flag attribute from a call.
+    pub fn has_call_flag(self, name: &str) -> bool {
+        let (index, kind) = (Attribute::Function.index(), self.attribute_kind(name));
+        // SAFETY: `raw` is live (the invariant of `Value`), and a call, for which the method is.
+        !unsafe { (self.api().LLVMGetCallSiteEnumAttribute)(self.raw, index, kind) }.is_null()
+    }
+
+    /// Takes a flag attribute off the call.
     pub fn remove_call_flag(self, name: &str) {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {

@@ -7,6 +7,7 @@
 //! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` and `ways` (more methods of
 //! `value`), `debug_builder`, `probe`.
 
+mod block;
 mod build;
 mod context;
 mod debug_builder;
@@ -25,6 +26,7 @@ mod target_machine;
 mod value;
 mod ways;
 
+pub use block::Block;
 pub use context::Context;
 pub use debug_builder::DebugBuilder;
 pub use library::load;
@@ -34,4 +36,5 @@ pub use scope::Scope;
 pub use target_machine::TargetMachine;
 pub use value::{
     Attribute, Ordering, RmwOperation, Value, ValueKind, calling_convention, fast_math, opcode,
+    predicate,
 };

@@ -9,6 +9,17 @@ use super::sys;
 pub mod opcode {
     #![allow(missing_docs)]
     pub const RET: i32 = 1;
+    pub const BRANCH: i32 = 2;
+    pub const ADD: i32 = 8;
+    pub const SUB: i32 = 10;
+    pub const MUL: i32 = 12;
+    pub const SHL: i32 = 20;
+    pub const LSHR: i32 = 21;
+    pub const AND: i32 = 23;
+    pub const ZEXT: i32 = 31;
+    pub const PTR_TO_INT: i32 = 39;
+    pub const ICMP: i32 = 42;
+    pub const FREEZE: i32 = 68;
     pub const ALLOCA: i32 = 26;
     pub const LOAD: i32 = 27;
     pub const STORE: i32 = 28;
@@ -30,6 +41,15 @@ pub mod opcode {
     pub const UI_TO_FP: i32 = 35;
     pub const SI_TO_FP: i32 = 36;
     pub const FNEG: i32 = 66;
+}
+
+/// Predicates of comparisons of the C API, of unsigned numbers.
+pub mod predicate {
+    #![allow(missing_docs)]
+    pub const GREATER: i32 = 34;
+    pub const GREATER_OR_EQUAL: i32 = 35;
+    pub const LESS: i32 = 36;
+    pub const LESS_OR_EQUAL: i32 = 37;
 }
 
 /// Calling conventions of the C API.
@@ -297,15 +317,9 @@ impl<'c> Value<'c> {
     /// Takes away a global's or function's metadata of the kind `name`, if it has any.
     pub fn remove_metadata(self, name: &str) {
         let api = self.api();
-        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for; LLVM copies the name.
-        unsafe {
-            let kind = (api.LLVMGetMDKindIDInContext)(
-                self.context.raw,
-                name.as_ptr().cast(),
-                name.len() as u32,
-            );
-            (api.LLVMGlobalEraseMetadata)(self.raw, kind)
-        }
+        let kind = self.context.metadata_kind(name);
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
+        unsafe { (api.LLVMGlobalEraseMetadata)(self.raw, kind) }
     }
 
     /// Replaces every use of this value by `other`, which has the same type.

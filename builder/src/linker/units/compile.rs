@@ -10,7 +10,7 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
 use crate::linker::{lines, panics};
-use crate::linker::{replaced, spaces, thread_exits};
+use crate::linker::{replaced, spaces, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
 /// What all units of a module are compiled with.
@@ -101,6 +101,7 @@ fn compile_here(
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
+    unroll::run(&module)?;
 
     // What must not disturb them.
     thread_exits::end(&module);

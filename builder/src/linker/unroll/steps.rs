@@ -1,0 +1,310 @@
+//! The test by which a loop goes on, and by how much each round changes what it compares.
+
+use std::collections::HashMap;
+
+use super::loops::Loop;
+use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
+
+/// The property of a loop that is not to be unrolled.
+const NOT_TO_UNROLL: &str = "llvm.loop.unroll.disable";
+
+/// The loop goes on while `less < more`, of unsigned numbers, where each round brings the two nearer by a step.
+pub(super) struct Test<'c> {
+    pub less: Value<'c>,
+    pub more: Value<'c>,
+    /// The comparison itself.
+    pub comparison: Value<'c>,
+    /// Which successor of the latch is the loop's first block.
+    pub again: u32,
+    pub step: Step<'c>,
+    pub bits: u32,
+}
+
+/// A number that is the same in all rounds: `factor * value + constant`.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'c> {
+    pub value: Option<(Value<'c>, i64)>,
+    pub constant: i64,
+}
+
+impl<'c> Step<'c> {
+    const ZERO: Step<'static> = Step {
+        value: None,
+        constant: 0,
+    };
+
+    fn of_constant(constant: i64) -> Step<'c> {
+        Step {
+            value: None,
+            constant,
+        }
+    }
+
+    fn plus(self, other: Step<'c>) -> Option<Step<'c>> {
+        let value = match (self.value, other.value) {
+            (value, None) | (None, value) => value,
+            (Some((one, a)), Some((two, b))) if one == two => Some((one, a.checked_add(b)?)),
+            _ => return None,
+        };
+        Some(Step {
+            value: value.filter(|(_, factor)| *factor != 0),
+            constant: self.constant.checked_add(other.constant)?,
+        })
+    }
+
+    fn times(self, number: i64) -> Option<Step<'c>> {
+        let value = match self.value {
+            Some((value, factor)) => Some((value, factor.checked_mul(number)?)),
+            None => None,
+        };
+        Some(Step {
+            value: value.filter(|(_, factor)| *factor != 0),
+            constant: self.constant.checked_mul(number)?,
+        })
+    }
+
+    /// The quotient, if nothing is left.
+    fn divided_by(self, number: i64) -> Option<Step<'c>> {
+        let exact = |dividend: i64| (dividend % number == 0).then_some(dividend / number);
+        let value = match self.value {
+            Some((value, factor)) => Some((value, exact(factor)?)),
+            None => None,
+        };
+        Some(Step {
+            value,
+            constant: exact(self.constant)?,
+        })
+    }
+
+    /// Whether it is above zero, unless the value that it is a multiple of is zero or of the highest quarter of its type.
+    fn may_lead_on(self) -> bool {
+        match self.value {
+            Some((_, factor)) => self.constant >= 0 && (1..=1 << 20).contains(&factor),
+            None => self.constant > 0,
+        }
+    }
+}
+
+impl<'c> Test<'c> {
+    /// The test of a loop, if it is one of these.
+    pub(super) fn of(module: &Module<'c>, found: &Loop<'c>) -> Option<Test<'c>> {
+        let branch = found.latch.terminator()?;
+        let mut properties = branch.loop_properties().into_iter();
+        // Which LLVM notes of what it has unrolled, too, and of the rest of that.
+        if branch.opcode() != opcode::BRANCH || properties.any(|name| name == NOT_TO_UNROLL) {
+            return None;
+        }
+        let again = branch
+            .successors()
+            .iter()
+            .position(|to| *to == found.header)?;
+        let comparison = branch.operand(0)?;
+        let mut changes = Changes {
+            module,
+            found,
+            known: HashMap::new(),
+        };
+        if !changes.is_inside(comparison) || comparison.opcode() != opcode::ICMP {
+            return None;
+        }
+        let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
+        let (less, more) = match (comparison.predicate(), again) {
+            (predicate::LESS, 0) | (predicate::GREATER_OR_EQUAL, 1) => (left, right),
+            (predicate::GREATER, 0) | (predicate::LESS_OR_EQUAL, 1) => (right, left),
+            _ => return None,
+        };
+        let bits = less.integer_bits()?;
+        // One of them alone: then neither goes past the ends of the type while the other is between.
+        let step = if !changes.is_inside(more) {
+            changes.of(less)?
+        } else if !changes.is_inside(less) {
+            changes.of(more)?.times(-1)?
+        } else {
+            return None;
+        };
+        let is_of_type = step
+            .value
+            .is_none_or(|(value, _)| value.integer_bits() == Some(bits));
+        (step.may_lead_on() && is_of_type && matches!(bits, 32 | 64)).then_some(Test {
+            less,
+            more,
+            comparison,
+            again: again as u32,
+            step,
+            bits,
+        })
+    }
+}
+
+/// By how much values change from one round to the next.
+struct Changes<'m, 'c> {
+    module: &'m Module<'c>,
+    found: &'m Loop<'c>,
+    known: HashMap<Value<'c>, Option<Step<'c>>>,
+}
+
+impl<'c> Changes<'_, 'c> {
+    fn is_inside(&self, value: Value<'c>) -> bool {
+        is_inside(self.found, value)
+    }
+
+    /// The change of a value, if it is the same in all rounds.
+    fn of(&mut self, value: Value<'c>) -> Option<Step<'c>> {
+        if !self.is_inside(value) {
+            return Some(Step::ZERO);
+        }
+        if let Some(known) = self.known.get(&value) {
+            return *known;
+        }
+        // Of what depends on itself other than through the first block's phis nothing is known.
+        self.known.insert(value, None);
+        let step = self.of_instruction(value);
+        self.known.insert(value, step);
+        step
+    }
+
+    fn of_instruction(&mut self, value: Value<'c>) -> Option<Step<'c>> {
+        let operand = |n| value.operand(n);
+        match value.opcode() {
+            opcode::PHI if value.block() == self.found.header => {
+                let next = value.incoming_from(self.found.latch)?;
+                self.offset(next, value)
+            }
+            opcode::ADD => {
+                let other = self.of(operand(1)?)?;
+                self.of(operand(0)?)?.plus(other)
+            }
+            opcode::SUB => {
+                let other = self.of(operand(1)?)?.times(-1)?;
+                self.of(operand(0)?)?.plus(other)
+            }
+            opcode::MUL => {
+                let factor = small(operand(1)?)?;
+                self.of(operand(0)?)?.times(factor)
+            }
+            opcode::SHL => {
+                let factor = power(operand(1)?)?;
+                self.of(operand(0)?)?.times(factor)
+            }
+            opcode::LSHR if value.is_exact() => {
+                let divisor = power(operand(1)?)?;
+                self.of(operand(0)?)?.divided_by(divisor)
+            }
+            opcode::GET_ELEMENT_POINTER => {
+                let index = self.of(index_of(value)?)?;
+                let index = index.times(self.element_size(value)?)?;
+                self.of(operand(0)?)?.plus(index)
+            }
+            // The wider number changes as the narrower one, which never begins anew.
+            opcode::ZEXT if self.never_wraps(operand(0)?) => self.of(operand(0)?),
+            opcode::PTR_TO_INT | opcode::ADDRESS_SPACE_CAST | opcode::FREEZE => {
+                self.of(operand(0)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a number that is stepped by an addition stays in its type.
+    fn never_wraps(&self, value: Value<'c>) -> bool {
+        let is_phi = |value: Value<'c>| {
+            value.kind() == ValueKind::Instruction
+                && value.opcode() == opcode::PHI
+                && value.block() == self.found.header
+        };
+        let sum = match is_phi(value) {
+            true => value.incoming_from(self.found.latch),
+            false => Some(value),
+        };
+        sum.is_some_and(|sum| {
+            self.is_inside(sum)
+                && sum.opcode() == opcode::ADD
+                && sum.never_wraps()
+                && sum.operand(0).is_some_and(is_phi)
+        })
+    }
+
+    /// `value - from`, if it is the same in all rounds.
+    fn offset(&self, value: Value<'c>, from: Value<'c>) -> Option<Step<'c>> {
+        if value == from {
+            return Some(Step::ZERO);
+        }
+        if !self.is_inside(value) {
+            return None;
+        }
+        match value.opcode() {
+            opcode::ADD => {
+                let added = self.invariant(value.operand(1)?)?;
+                self.offset(value.operand(0)?, from)?.plus(added)
+            }
+            opcode::SUB => {
+                let taken = self.invariant(value.operand(1)?)?.times(-1)?;
+                self.offset(value.operand(0)?, from)?.plus(taken)
+            }
+            opcode::GET_ELEMENT_POINTER => {
+                let index = self.invariant(index_of(value)?)?;
+                let bytes = index.times(self.element_size(value)?)?;
+                self.offset(value.operand(0)?, from)?.plus(bytes)
+            }
+            _ => None,
+        }
+    }
+
+    /// A number that is the same in all rounds.
+    fn invariant(&self, value: Value<'c>) -> Option<Step<'c>> {
+        if let Some(number) = small(value) {
+            return Some(Step::of_constant(number));
+        }
+        (!self.is_inside(value) && value.as_integer().is_none()).then_some(Step {
+            value: Some((value, 1)),
+            constant: 0,
+        })
+    }
+
+    fn element_size(&self, pointer: Value<'c>) -> Option<i64> {
+        let size = self.module.size_of(pointer.element_type());
+        i64::try_from(size).ok().filter(|size| *size > 0)
+    }
+}
+
+/// Whether a value is made in the loop.
+pub(super) fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
+    value.kind() == ValueKind::Instruction && found.blocks.contains(&value.block())
+}
+
+/// The only index of a `getelementptr`.
+fn index_of(pointer: Value<'_>) -> Option<Value<'_>> {
+    (pointer.operand_count() == 2).then(|| pointer.operand(1))?
+}
+
+/// A constant of at most 31 bits, of either sign.
+fn small(value: Value<'_>) -> Option<i64> {
+    let bits = value.integer_bits().filter(|bits| *bits <= 64)?;
+    let number = value.as_integer()?;
+    let signed = (number << (64 - bits)) as i64 >> (64 - bits);
+    (signed.unsigned_abs() < 1 << 31).then_some(signed)
+}
+
+/// Two to the power of a constant.
+fn power(exponent: Value<'_>) -> Option<i64> {
+    let exponent = exponent.as_integer().filter(|exponent| *exponent < 20)?;
+    Some(1 << exponent)
+}
+
+/// Puts what a value is in the first round at the end of the block before the loop. The value's change is known, so nothing but arithmetic
+/// leads from the first block's phis to it.
+pub(super) fn in_first_round<'c>(found: &Loop<'c>, value: Value<'c>) -> Option<Value<'c>> {
+    if !is_inside(found, value) {
+        return Some(value);
+    }
+    if value.opcode() == opcode::PHI {
+        return value.incoming_from(found.before);
+    }
+    let operands = (0..value.operand_count())
+        .map(|n| in_first_round(found, value.operand(n)?))
+        .collect::<Option<Vec<_>>>()?;
+    let copy = found.before.push_copy(value);
+    for (n, operand) in (0..).zip(operands) {
+        copy.set_operand(n, operand);
+    }
+    Some(copy)
+}

@@ -1,0 +1,236 @@
+//! Basic blocks: what is in them, where they lead, and new ones.
+
+use super::context::Context;
+use super::sys::{self, BasicBlockRef};
+use super::value::{Value, opcode};
+
+/// A basic block of a function.
+///
+/// # Invariant
+/// `raw` is a block of a function of `context`, which lives as long as the borrow: blocks are not removed while a pass has them.
+#[derive(Clone, Copy)]
+pub struct Block<'c> {
+    raw: BasicBlockRef,
+    context: &'c Context,
+}
+
+impl PartialEq for Block<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+impl Eq for Block<'_> {}
+impl std::hash::Hash for Block<'_> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.raw.hash(state);
+    }
+}
+
+impl<'c> Value<'c> {
+    /// The blocks of a function; none of a declaration.
+    pub fn blocks(self) -> Vec<Block<'c>> {
+        let mut blocks = Vec::new();
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
+        unsafe {
+            let mut raw = (self.api().LLVMGetFirstBasicBlock)(self.raw);
+            while !raw.is_null() {
+                blocks.push(Block {
+                    raw,
+                    context: self.context,
+                });
+                raw = (self.api().LLVMGetNextBasicBlock)(raw);
+            }
+        }
+        blocks
+    }
+
+    /// The block of an instruction.
+    pub fn block(self) -> Block<'c> {
+        Block {
+            // SAFETY: `raw` is live (the invariant of `Value`), and an instruction in a block, for which the method is.
+            raw: unsafe { (self.api().LLVMGetInstructionParent)(self.raw) },
+            context: self.context,
+        }
+    }
+
+    /// Puts a block behind the last one of a function.
+    pub fn append_block(self) -> Block<'c> {
+        Block {
+            // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
+            raw: unsafe {
+                (self.api().LLVMAppendBasicBlockInContext)(self.context.raw, self.raw, c"".as_ptr())
+            },
+            context: self.context,
+        }
+    }
+
+    /// What a phi has for each block that leads to it.
+    pub fn incoming(self) -> Vec<(Value<'c>, Block<'c>)> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a phi, for which the method is; the numbers are below the count.
+        unsafe {
+            let count = (self.api().LLVMCountIncoming)(self.raw);
+            (0..count)
+                .filter_map(|n| {
+                    let value = self.wrap((self.api().LLVMGetIncomingValue)(self.raw, n))?;
+                    let raw = (self.api().LLVMGetIncomingBlock)(self.raw, n);
+                    let context = self.context;
+                    Some((value, Block { raw, context }))
+                })
+                .collect()
+        }
+    }
+
+    /// What a phi has for this block.
+    pub fn incoming_from(self, block: Block<'c>) -> Option<Value<'c>> {
+        let incoming = self.incoming().into_iter();
+        let mut values = incoming.filter_map(|(value, from)| (from == block).then_some(value));
+        values.next()
+    }
+
+    /// Gives a phi a value for a block more.
+    pub fn add_incoming(self, value: Value<'c>, block: Block<'c>) {
+        let (mut value, mut block) = (value.raw, block.raw);
+        // SAFETY: `raw` is live (the invariant of `Value`), and a phi, for which the method is; both lists have one element.
+        unsafe { (self.api().LLVMAddIncoming)(self.raw, &mut value, &mut block, 1) };
+    }
+
+    /// Where a terminator leads, as often as it does; nowhere, if it is another instruction.
+    pub fn successors(self) -> Vec<Block<'c>> {
+        if !self.is_terminator() {
+            return Vec::new();
+        }
+        let context = self.context;
+        // SAFETY: `raw` is live (the invariant of `Value`), and a terminator, for which the method is; the numbers are below the count.
+        unsafe {
+            let count = (self.api().LLVMGetNumSuccessors)(self.raw);
+            (0..count)
+                .map(|n| Block {
+                    raw: (self.api().LLVMGetSuccessor)(self.raw, n),
+                    context,
+                })
+                .collect()
+        }
+    }
+
+    /// Lets a terminator lead to another block.
+    pub fn set_successor(self, n: u32, block: Block<'c>) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a terminator with such a successor, for which the method is.
+        unsafe { (self.api().LLVMSetSuccessor)(self.raw, n, block.raw) };
+    }
+}
+
+impl<'c> Block<'c> {
+    fn api(self) -> &'static sys::Api {
+        self.context.api
+    }
+
+    /// Its instructions.
+    pub fn instructions(self) -> Vec<Value<'c>> {
+        let mut all = Vec::new();
+        // SAFETY: `raw` is live (the invariant of `Block`).
+        unsafe {
+            let mut raw = (self.api().LLVMGetFirstInstruction)(self.raw);
+            while let Some(value) = Value::from_raw(self.context, raw) {
+                all.push(value);
+                raw = (self.api().LLVMGetNextInstruction)(raw);
+            }
+        }
+        all
+    }
+
+    /// Its phis, which stand first.
+    pub fn phis(self) -> Vec<Value<'c>> {
+        let mut all = self.instructions();
+        let count = all.iter().take_while(|i| i.opcode() == opcode::PHI).count();
+        all.truncate(count);
+        all
+    }
+
+    /// The instruction that ends it; `None` while there is none.
+    pub fn terminator(self) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Block`).
+        Value::from_raw(self.context, unsafe {
+            (self.api().LLVMGetBasicBlockTerminator)(self.raw)
+        })
+    }
+
+    /// Where it leads, as often as it does.
+    pub fn successors(self) -> Vec<Block<'c>> {
+        self.terminator().map(Value::successors).unwrap_or_default()
+    }
+
+    /// Puts a copy of an instruction at its end, with the operands of the original.
+    pub fn push_copy(self, original: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`); the copy is in no block yet.
+            unsafe {
+                let copy = (api.LLVMInstructionClone)(original.raw);
+                (api.LLVMInsertIntoBuilder)(builder, copy);
+                copy
+            }
+        })
+    }
+
+    /// Puts a phi of the type of `like`, without values, at its end.
+    pub fn push_phi(self, like: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildPhi)(builder, like.ty(), c"".as_ptr()) }
+        })
+    }
+
+    /// Ends it by a jump.
+    pub fn push_jump(self, to: Block<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildBr)(builder, to.raw) }
+        })
+    }
+
+    /// Ends it by a jump to one of two blocks.
+    pub fn push_branch(self, condition: Value<'c>, yes: Block<'c>, no: Block<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildCondBr)(builder, condition.raw, yes.raw, no.raw) }
+        })
+    }
+
+    /// Puts `left OPERATION right` at its end; the operation is an opcode of integers.
+    pub fn push_binary(self, operation: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildBinOp)(builder, operation, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts the comparison of integers or pointers at its end.
+    pub fn push_comparison(self, predicate: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildICmp)(builder, predicate, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts `freeze value` at its end: some value, always the same one, where it would be poison.
+    pub fn push_freeze(self, value: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildFreeze)(builder, value.raw, c"".as_ptr()) }
+        })
+    }
+
+    fn build(self, make: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef) -> Value<'c> {
+        // SAFETY: all handles belong to one living context (the invariant of `Block`); the builder is disposed of in the end.
+        let raw = unsafe {
+            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
+            (self.api().LLVMPositionBuilderAtEnd)(builder, self.raw);
+            let made = make(self.api(), builder);
+            (self.api().LLVMDisposeBuilder)(builder);
+            made
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+}
