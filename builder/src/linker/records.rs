@@ -239,7 +239,7 @@ mod tests {
         let mut words = vec![
             MAGIC,
             2,
-            2,
+            4,
             256,
             1,
             1,
@@ -251,10 +251,11 @@ mod tests {
             1,
             0b0011_0001,
             0,
-            0,
+            2,
             0,
         ];
-        words.extend([1, 8, 8, 0, 4, 24, 16, 0]);
+        // A slice of eight-byte elements, a struct, and a number of another parameter.
+        words.extend([1, 8, 8, 3, 0, 8, 8, 3, 4, 24, 16, 0, 0, 8, 8, 1]);
         let record = Record::decode("k", &bytes(&words)).unwrap();
         assert_eq!(
             record,
@@ -263,16 +264,21 @@ mod tests {
                 words,
                 parameters: vec![
                     ParameterKind::ReadOnly,
+                    ParameterKind::Length {
+                        most: (1 << 60) - 1
+                    },
                     ParameterKind::ByValue {
                         size: 24,
                         align: 16
-                    }
+                    },
+                    ParameterKind::Scalar,
                 ],
                 max_threads: [256, 1, 1],
                 exact: true,
                 min_blocks: 4,
                 max_registers: 64,
                 cluster: [2, 1, 1],
+                dimensions: 2,
                 fmad: Some(false),
                 ftz: None,
                 approximate_division: Some(true),
