@@ -44,6 +44,7 @@ impl<'a> NodeLaunch<'a> {
         }
         for used in packer.uses() {
             used.check_device(CALL, "the kernel", gpu)?;
+            used.check_writable(CALL)?;
         }
         for passed in packer.graphs() {
             check_same_device(

@@ -394,7 +394,9 @@ impl OrderedMemory for Allocation {
         self.check_attachment(call, stream)?;
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
-        let scope = match self.kind {
+        let scope = match &self.kind {
+            // No owner either has what the device may only load from, so that `Use::order` is asked about each write.
+            MemoryKind::Virtual(range) if range.is_read_only() => ViewScope::Shared,
             MemoryKind::Pool(_)
             | MemoryKind::OwnPool { .. }
             | MemoryKind::Virtual(_)

@@ -259,9 +259,6 @@ impl Stream {
         let mut fast = true;
         for used in uses.iter().filter_map(ViewUse::of_memory) {
             used.check_stream(call, self)?;
-            if used.kind == AccessKind::Write {
-                used.allocation.check_writable(call)?;
-            }
             fast &= used.is_owned_by(number, &self.gpu);
         }
         self.gpu.bind()?;

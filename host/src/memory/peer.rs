@@ -99,9 +99,6 @@ impl Stream {
             return Ok(());
         }
         from.check_finished(call)?;
-        if let Some(allocation) = to.allocation {
-            allocation.check_writable(call)?;
-        }
         work.in_order(&mut [], Some(bytes), |guard| {
             from_stream
                 .handle

@@ -71,6 +71,17 @@ impl<'a> Use<'a> {
         self.allocation.is_owned_by(number) && self.is_of(gpu)
     }
 
+    /// # Errors
+    ///
+    /// The memory is written, and the device may only load from it.
+    #[inline]
+    pub(crate) fn check_writable(&self, call: &'static str) -> Result<()> {
+        match self.kind {
+            AccessKind::Read => Ok(()),
+            AccessKind::Write => self.allocation.check_writable(call),
+        }
+    }
+
     /// The caller holds no order lock.
     ///
     /// # Errors
@@ -130,6 +141,7 @@ impl<'a> Use<'a> {
         stream: &Stream,
         launch: &NewLaunch<'_>,
     ) -> Result<()> {
+        self.check_writable(call)?;
         let peer = self.peer().filter(|_| !self.is_of(&stream.gpu));
         let capture = stream.gpu.order().capture_of(guard, &stream.handle);
         if let Some(memory) = self.allocation.graph_memory() {

@@ -189,5 +189,9 @@ fn one_of_two_bodies_or_of_several_runs() -> Result<()> {
     let which = graph.condition(0)?;
     let refused = graph.switch(which, 0, |_, _| Ok(())).unwrap_err();
     assert!(refused.to_string().contains("no bodies"), "{refused}");
+    let refused = graph.switch(which, 65_537, |_, _| Ok(())).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("65537") && text.contains("65536"), "{text}");
+    graph.switch(which, 65_536, |_, _| Ok(()))?;
     Ok(())
 }

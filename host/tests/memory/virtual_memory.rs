@@ -2,7 +2,7 @@
 
 use crate::common::{Gate, gpu, hold_up, launch_add, module};
 use warpsmith_host::prelude::*;
-use warpsmith_host::{MappingAccess, PhysicalOptions};
+use warpsmith_host::{ForeignWork, MappingAccess, PhysicalOptions};
 
 /// What the device maps at once, in elements.
 const PIECE: usize = (2 << 20) / size_of::<u32>();
@@ -314,8 +314,16 @@ fn what_cannot_be_shared_says_so() -> Result<()> {
     Ok(())
 }
 
+/// Work of another library that says it writes.
+fn foreign_write(stream: &Stream, memory: &mut DeviceBuffer<u32>) -> Result<()> {
+    let mut work = ForeignWork::new("a library's write");
+    work.writes(stream, memory)?;
+    // SAFETY: nothing is enqueued.
+    unsafe { work.enqueue(|| panic!("the library is called")) }
+}
+
 #[test]
-fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
+fn memory_for_reading_alone_is_not_written() -> Result<()> {
     let gpu = gpu();
     let stream = gpu.stream()?;
     let memory = gpu.physical_memory(1, PhysicalOptions::default())?;
@@ -326,7 +334,15 @@ fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
     // SAFETY: what is read was written, and the stream was waited for.
     let mut reader = unsafe { memory.map::<u32>(MappingAccess::Read)? };
     let other = stream.upload(&[1_u32, 2])?;
+    let module = module(&gpu);
+    let add = crate::common::add(&module);
+    let grid = Grid::cover(2, 32);
     let errors = [
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { stream.launch_untyped(&add, grid, (&mut reader, 3)) },
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { stream.launch_untyped(&add, grid, (&mut reader.slice_mut(4..6), 3)) },
+        foreign_write(&stream, &mut reader),
         stream.fill(&mut reader, 1),
         stream.fill(&mut reader.slice_mut(4..8), 1),
         stream.upload_into(&[1, 2], &mut reader.slice_mut(..2)),
@@ -335,6 +351,8 @@ fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
     ];
     let mut graph = gpu.graph()?;
     let refused = [
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { graph.kernel_untyped(&add, grid, (&mut reader, 3)) }.map(drop),
         graph.fill(&mut reader, 1).map(drop),
         graph.copy(&other, &mut reader.slice_mut(..2)).map(drop),
     ];
@@ -344,8 +362,10 @@ fn memory_for_reading_alone_is_neither_filled_nor_copied_to() -> Result<()> {
             && text.contains("`MappingAccess::ReadWrite`");
         assert!(is_named, "{text}");
     }
-    // The context lives, and the memory is as it was.
+    // The context lives, and the memory is as it was. A kernel that reads it in this stream does not make it the stream's own.
     assert_eq!(stream.download(&reader.slice(..9))?, [3; 9]);
+    let again = stream.fill(&mut reader, 1).unwrap_err().to_string();
+    assert!(again.contains("for reading alone"), "{again}");
     stream.fill(&mut writer, 4)?;
     stream.synchronize()?;
     assert_eq!(stream.download(&reader.slice(..9))?, [4; 9]);

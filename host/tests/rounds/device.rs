@@ -9,6 +9,7 @@ use warpsmith_testkit::{Side, own_process};
 
 use crate::common::{add, launch_add, module};
 use crate::footprint::Footprint;
+use crate::plain;
 use crate::world::{Case, ROUNDS, World, leave_nothing};
 
 /// Shares of the device, by every way to one.
@@ -116,11 +117,18 @@ fn of_a_device_that_is_closed_each_time() {
         let gpu = Gpu::open_default().expect("a device");
         Footprint::now(&gpu).expect("a device that works")
     };
-    (0..rounds / 5).for_each(round);
-    let before = footprint();
-    (0..rounds).for_each(round);
-    let growth = footprint().since(&before).lines();
-    assert!(growth.is_empty(), "{growth:?}");
+    let grown = |round: &dyn Fn(usize)| {
+        (0..rounds / 5).for_each(round);
+        let before = footprint();
+        (0..rounds).for_each(round);
+        footprint().since(&before)
+    };
+    let mut growth = grown(&round);
+    if !growth.lines().is_empty() {
+        // A driver may keep something of each context by itself.
+        growth = growth.beyond(&grown(&plain::opened_and_closed));
+    }
+    assert!(growth.lines().is_empty(), "{:?}", growth.lines());
 }
 
 fn peers(world: &World, _: usize) -> Result<()> {

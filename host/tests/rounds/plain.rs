@@ -86,6 +86,36 @@ pub fn rejected(wrong: &str, incomplete: &str) {
     ok!(raw::cuLinkDestroy(state));
 }
 
+/// Opens the first device's context, uses some of all that there is, and closes it: the same calls as are made of this library's.
+pub fn opened_and_closed(round: usize) {
+    let (mut device, mut context) = (0, null_mut());
+    ok!(raw::cuDeviceGet(&mut device, 0));
+    if round.is_multiple_of(5) {
+        ok!(raw::cuDevicePrimaryCtxReset_v2(device));
+    }
+    ok!(raw::cuDevicePrimaryCtxRetain(&mut context, device));
+    ok!(raw::cuCtxSetCurrent(context));
+    let (mut pinned, mut managed, mut words) = (null_mut(), 0, 0);
+    ok!(raw::cuMemHostAlloc(&mut pinned, 400, 0));
+    ok!(raw::cuMemAllocManaged(&mut managed, 400, 1));
+    let (mut stream, mut graph, mut exec): (CUstream, _, _) = (null_mut(), null_mut(), null_mut());
+    ok!(raw::cuStreamCreate(&mut stream, 1));
+    ok!(raw::cuMemAllocAsync(&mut words, 400, stream));
+    ok!(raw::cuGraphCreate(&mut graph, 0));
+    ok!(raw::cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    ok!(raw::cuGraphLaunch(exec, stream));
+    launched();
+    ok!(raw::cuGraphExecDestroy(exec));
+    ok!(raw::cuGraphDestroy(graph));
+    ok!(raw::cuMemFreeAsync(words, stream));
+    ok!(raw::cuStreamSynchronize(stream));
+    ok!(raw::cuStreamDestroy_v2(stream));
+    ok!(raw::cuMemFree_v2(managed));
+    ok!(raw::cuMemFreeHost(pinned));
+    ok!(raw::cuCtxSetCurrent(null_mut()));
+    ok!(raw::cuDevicePrimaryCtxRelease_v2(device));
+}
+
 /// Loads the kernels that panic, and launches one in a stream of its own, where it has no log and ends.
 pub fn launched() {
     let text = CString::new(panicking::ptx()).expect("a text");

@@ -5,7 +5,8 @@ use warpsmith_driver::raw;
 /// What the device may do with a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MappingAccess {
-    /// Loads. A copy or a fill that would write it is refused; a store of a kernel is a fault, which costs the context.
+    /// Loads. Work that would write it is refused: copies, fills, and launches that take it for writing. A store through a raw pointer is a fault, which
+    /// costs the context.
     Read,
     /// Loads and stores.
     ReadWrite,

@@ -219,6 +219,11 @@ pub fn rows() -> Vec<Row> {
             let condition = graph.condition(1)?;
             graph.try_switch(condition, 0, |_, _| Ok::<_, Error>(()))
         };
+        "GraphBuilder::switch", "more bodies than a choice has" => Limit, |w| {
+            let mut graph = w.gpu.graph()?;
+            let condition = graph.condition(1)?;
+            graph.switch(condition, u32::MAX, |_, _| Ok(()))
+        };
         "GraphBuilder::record", "in a body" => Invalid, |w| {
             let (mut graph, event) = (w.gpu.graph()?, w.gpu.event()?);
             let condition = graph.condition(0)?;

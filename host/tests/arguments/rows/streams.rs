@@ -48,7 +48,10 @@ pub fn rows() -> Vec<Row> {
         "Gpu::set_limit", "more launches than the device's memory holds" => Limit, |w| w.gpu.set_limit(ContextLimit::PendingLaunches, usize::MAX);
         "Gpu::set_stack_size", "more than a device has" => Driver, |w| w.gpu.set_stack_size(1 << 40);
         "Gpu::attribute", "none that a driver knows" => Driver, |w| w.gpu.attribute(Attribute(9999));
-        "Gpu::open", "a device that there is not" => Invalid, |_w| Gpu::open(DeviceChoice::SimulatorDevice(99));
+        "Gpu::open", "a device that there is not" => Invalid, |w| Gpu::open(match w.gpu.is_simulator() {
+            true => DeviceChoice::SimulatorDevice(99),
+            false => DeviceChoice::Cuda(99),
+        });
     }
 }
 

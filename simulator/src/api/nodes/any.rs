@@ -185,6 +185,9 @@ fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<NodeOperation> {
     Ok(NodeOperation::Child(child.duplicate(true).0))
 }
 
+/// The most bodies of a conditional node.
+const MOST_BODIES: u32 = 1 << 20;
+
 /// The operation of a conditional node that is to be added to a graph.
 fn new_conditional(graph: &Graph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Conditional> {
     let kind = match (given.type_, given.size) {
@@ -193,6 +196,10 @@ fn new_conditional(graph: &Graph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Resul
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH, 1..) => ConditionalKind::Switch,
         _ => return Err(code::INVALID_VALUE),
     };
+    // A GPU's driver makes a million bodies, and of sixteen million it does not come back.
+    if given.size > MOST_BODIES {
+        return Err(code::OUT_OF_MEMORY);
+    }
     let device = match given.ctx.is_null() {
         true => current_unchecked().map_or(0, |context| context.device),
         false => check_context(given.ctx)?.device,
