@@ -29,6 +29,7 @@ pub mod guide_memory;
 pub mod half;
 pub mod language;
 pub mod local_atomics;
+pub mod loops;
 pub mod matrix;
 pub mod memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]

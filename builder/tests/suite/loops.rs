@@ -1,0 +1,69 @@
+//! Unrolled loops, and special registers that a kernel's launches decide.
+
+use super::support::*;
+
+const LOAD: &str = "ld.global.nc";
+
+#[test]
+fn a_loop_by_a_step_of_run_time_makes_four_rounds_at_once() {
+    let body = body(features(), "loop_by_step");
+    // Four, and the round that is made for the rest.
+    assert_eq!(count(&body, LOAD), 5, "{body:#?}");
+    // Nothing is divided to find out how many rounds there are, and nothing lies between the four loads that they would wait for.
+    assert_eq!(count(&body, "div."), 0, "{body:#?}");
+    let rounds = rounds_at_once(&body);
+    assert_eq!(rounds, 4, "{body:#?}");
+}
+
+#[test]
+fn so_does_an_iteration_over_every_nth_element() {
+    let body = body(features(), "loop_by_iterators");
+    assert_eq!(count(&body, "div."), 0, "{body:#?}");
+    assert_eq!(rounds_at_once(&body), 4, "{body:#?}");
+}
+
+#[test]
+fn a_loop_that_may_panic_makes_four_rounds_at_once() {
+    let body = body(features(), "loop_with_checks");
+    // Two slices are read.
+    assert!(count(&body, LOAD) > 8, "{body:#?}");
+}
+
+#[test]
+fn a_loop_in_which_threads_meet_stays_as_it_is() {
+    let body = body(features(), "loop_in_which_threads_meet");
+    assert_eq!(count(&body, LOAD), 1, "{body:#?}");
+    assert_eq!(count(&body, "shfl.sync"), 1, "{body:#?}");
+}
+
+/// The most loads between two labels or branches.
+fn rounds_at_once(body: &[&str]) -> usize {
+    let pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));
+    let loads = pieces.map(|piece| count(piece, LOAD));
+    loads.max().unwrap_or(0)
+}
+
+#[test]
+fn special_registers_that_launches_decide_are_not_read() {
+    let axes = ["x", "y", "z"];
+    let all: Vec<String> = ["tid", "ntid", "ctaid", "nctaid"]
+        .iter()
+        .flat_map(|register| axes.map(|axis| format!("%{register}.{axis}")))
+        .collect();
+    let read = |kernel: &str| -> Vec<&str> {
+        let body = body(features(), kernel);
+        let reads = all.iter().map(String::as_str);
+        reads
+            .filter(|register| count(&body, &format!("{register};")) > 0)
+            .collect()
+    };
+    assert_eq!(read("registers_of_any_launch"), all);
+    let flat = read("registers_of_flat_launches");
+    let expected: Vec<_> = all.iter().filter(|name| !name.ends_with('z')).collect();
+    assert_eq!(flat, expected);
+    let exact = read("registers_of_exact_blocks");
+    let grid = ["ctaid", "nctaid"].iter();
+    let mut expected = vec!["%tid.x".to_owned()];
+    expected.extend(grid.flat_map(|register| axes.map(|axis| format!("%{register}.{axis}"))));
+    assert_eq!(exact, expected);
+}
