@@ -203,6 +203,14 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Puts the address of a pointer, as a number of the type of `like`, at its end.
+    pub fn push_address(self, pointer: Value<'c>, like: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildPtrToInt)(builder, pointer.raw, like.ty(), c"".as_ptr()) }
+        })
+    }
+
     /// Puts the comparison of integers or pointers at its end.
     pub fn push_comparison(self, predicate: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
         self.build(|api, builder| {

@@ -5,6 +5,9 @@ use super::sys::TypeRef;
 use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
 use crate::source_location::SourceLocation;
 
+/// The number of the kind of type that pointers are.
+const POINTER: i32 = 12;
+
 impl<'c> Value<'c> {
     /// The opcode (see [`opcode`]).
     pub fn opcode(self) -> i32 {
@@ -287,10 +290,15 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Whether a value is a pointer.
+    pub fn is_pointer(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and so is its type.
+        unsafe { (self.api().LLVMGetTypeKind)(self.ty()) == POINTER }
+    }
+
     /// The width of an integer or pointer value.
     pub fn integer_bits(self) -> Option<u32> {
         const INTEGER: i32 = 8;
-        const POINTER: i32 = 12;
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
             // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

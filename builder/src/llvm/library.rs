@@ -64,11 +64,6 @@ const OPTIONS: &[&CStr] = &[
     // alive instead of one result: on a 7 x 7 convolution, 784 multiply-adds end up behind all their loads,
     // and 40 registers become 106. ptxas sinks by itself what is worth it.
     c"-disable-machine-sink",
-    // A loop that leaves for a panic is unrolled as any other: LLVM unrolls loops of several exits by itself only where the
-    // others lead to what its garbage collector knows.
-    c"-unroll-runtime-multi-exit",
-    // The number of rounds may take some instructions to find: once, before a loop that waits for memory in each of its rounds.
-    c"-scev-cheap-expansion-budget=16",
     // As many rounds at once as nvcc makes: each more costs registers.
     c"-unroll-max-count=4",
 ];

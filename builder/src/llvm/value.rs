@@ -46,6 +46,8 @@ pub mod opcode {
 /// Predicates of comparisons of the C API, of unsigned numbers.
 pub mod predicate {
     #![allow(missing_docs)]
+    pub const EQUAL: i32 = 32;
+    pub const NOT_EQUAL: i32 = 33;
     pub const GREATER: i32 = 34;
     pub const GREATER_OR_EQUAL: i32 = 35;
     pub const LESS: i32 = 36;

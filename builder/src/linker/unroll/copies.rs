@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ROUNDS;
 use super::loops::Loop;
-use super::steps::{Test, in_first_round};
+use super::steps::{Test, Until, in_first_round};
 use crate::llvm::{Attribute, Block, Value, ValueKind, opcode, predicate};
 
 /// Metadata by which accesses of one round are told apart: each round would need its own.
@@ -71,9 +71,8 @@ pub(super) fn unroll<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>)
         0 => latch.push_branch(goes_on, again, behind),
         _ => latch.push_branch(goes_on, behind, again),
     };
-    let (less, more) = (last.value(test.less), last.value(test.more));
-    let distance = again.push_binary(opcode::SUB, more, less);
-    let enough = again.push_comparison(predicate::GREATER, distance, steps.all_but_last);
+    let both = (last.value(test.less), last.value(test.more));
+    let enough = is_beyond(again, both, steps.all_but_last);
     again.push_branch(enough, first, rest);
     for (phi, copy) in found.header.phis().into_iter().zip(first.phis()) {
         let values = (phi.incoming_from(before), phi.incoming_from(found.latch));
@@ -108,21 +107,40 @@ fn guard<'c>(found: &Loop<'c>, test: &Test<'c>) -> Option<Guard<'c>> {
     let steps = steps(before, test)?;
     let less = in_first_round(found, test.less)?;
     let more = in_first_round(found, test.more)?;
-    let goes_on = before.push_comparison(predicate::LESS, less, more);
-    let distance = before.push_binary(opcode::SUB, more, less);
-    let enough = before.push_comparison(predicate::GREATER, distance, steps.between);
+    let enough = is_beyond(before, (less, more), steps.between);
+    // Where the loop goes until both are equal, that they are not equal is part of it.
+    let goes_on =
+        (test.until == Until::Past).then(|| before.push_comparison(predicate::LESS, less, more));
     // What was never computed where the first round leaves the loop may be poison, and any answer is right then.
-    let parts = [before.push_freeze(goes_on), before.push_freeze(enough)];
-    let parts = parts.into_iter().chain(steps.fit);
+    let parts = [enough].into_iter().chain(goes_on);
+    let parts = parts.map(|part| before.push_freeze(part)).chain(steps.fit);
     let enters = parts.reduce(|all, part| before.push_binary(opcode::AND, all, part))?;
     Some(Guard { enters, steps })
+}
+
+/// Puts whether `more - less` is greater than this at the end of a block.
+fn is_beyond<'c>(
+    block: Block<'c>,
+    (less, more): (Value<'c>, Value<'c>),
+    steps: Value<'c>,
+) -> Value<'c> {
+    let number = |value: Value<'c>| match value.is_pointer() {
+        true => block.push_address(value, steps),
+        false => value,
+    };
+    let (more, less) = (number(more), number(less));
+    let distance = block.push_binary(opcode::SUB, more, less);
+    block.push_comparison(predicate::GREATER, distance, steps)
 }
 
 /// Computes the multiples of the step; `None` if even a small step would be too great.
 fn steps<'c>(before: Block<'c>, test: &Test<'c>) -> Option<Steps<'c>> {
     let most = (1_u64 << (test.bits - 2)) / ROUNDS as u64;
     let constant = u64::try_from(test.step.constant).ok()?;
-    let number = |number| Value::integer_like(number, test.less);
+    let number = |number| match test.bits {
+        64 => Value::integer(number, test.less),
+        _ => Value::integer_like(number, test.less),
+    };
     let rest = most.checked_sub(constant)?;
     let rounds = ROUNDS as u64;
     Some(match test.step.value {

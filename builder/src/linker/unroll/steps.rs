@@ -8,7 +8,7 @@ use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 /// The property of a loop that is not to be unrolled.
 const NOT_TO_UNROLL: &str = "llvm.loop.unroll.disable";
 
-/// The loop goes on while `less < more`, of unsigned numbers, where each round brings the two nearer by a step.
+/// The loop goes on while `less < more`, or while `less != more`, of unsigned numbers, where each round brings the two nearer by a step.
 pub(super) struct Test<'c> {
     pub less: Value<'c>,
     pub more: Value<'c>,
@@ -17,7 +17,17 @@ pub(super) struct Test<'c> {
     /// Which successor of the latch is the loop's first block.
     pub again: u32,
     pub step: Step<'c>,
+    pub until: Until,
     pub bits: u32,
+}
+
+/// When the loop ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// As soon as `less` is not below `more`.
+    Past,
+    /// When both are equal.
+    Equal,
 }
 
 /// A number that is the same in all rounds: `factor * value + constant`.
@@ -108,12 +118,26 @@ impl<'c> Test<'c> {
             return None;
         }
         let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-        let (less, more) = match (comparison.predicate(), again) {
-            (predicate::LESS, 0) | (predicate::GREATER_OR_EQUAL, 1) => (left, right),
-            (predicate::GREATER, 0) | (predicate::LESS_OR_EQUAL, 1) => (right, left),
+        let (less, more, until) = match (comparison.predicate(), again) {
+            (predicate::LESS, 0) | (predicate::GREATER_OR_EQUAL, 1) => (left, right, Until::Past),
+            (predicate::GREATER, 0) | (predicate::LESS_OR_EQUAL, 1) => (right, left, Until::Past),
+            (predicate::NOT_EQUAL, 0) | (predicate::EQUAL, 1) => {
+                // Whichever way round they come nearer.
+                let other_changes = !changes.is_inside(left);
+                let varying = if other_changes { right } else { left };
+                let rises = changes.of(varying)?.may_lead_on();
+                match other_changes == rises {
+                    true => (right, left, Until::Equal),
+                    false => (left, right, Until::Equal),
+                }
+            }
             _ => return None,
         };
-        let bits = less.integer_bits()?;
+        let bits = if less.is_pointer() {
+            64
+        } else {
+            less.integer_bits()?
+        };
         // One of them alone: then neither goes past the ends of the type while the other is between.
         let step = if !changes.is_inside(more) {
             changes.of(less)?
@@ -131,6 +155,7 @@ impl<'c> Test<'c> {
             comparison,
             again: again as u32,
             step,
+            until,
             bits,
         })
     }
