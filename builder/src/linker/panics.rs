@@ -21,11 +21,12 @@ const REPLACED: &[(&str, &str)] = &[
 ];
 
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
-const LITERAL: &str = "__warpsmith_expect_failed";
+pub(super) const LITERAL: &str = "__warpsmith_expect_failed";
 
 /// The symbols that replace others.
 pub(super) fn replacements() -> impl Iterator<Item = &'static str> {
-    REPLACED.iter().map(|(_, symbol)| *symbol)
+    let symbols = REPLACED.iter().map(|(_, symbol)| *symbol);
+    symbols.chain(super::panic_sites::HANDLERS)
 }
 
 /// Redirects all calls of these functions.
