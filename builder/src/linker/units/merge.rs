@@ -362,6 +362,7 @@ mod tests {
             )),
             chains: None,
             take_launch: Vec::new(),
+            panics: Vec::new(),
         };
         (unit, compiled)
     }
