@@ -152,6 +152,7 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     for record in &records {
         records::apply(&module, record)?;
     }
+    panics::inline_wrappers(&module);
     panics::shrink(&module);
     copies::widen(&module);
     convergence::mark(&module);

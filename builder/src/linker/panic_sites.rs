@@ -8,9 +8,9 @@
 use serde::{Deserialize, Serialize};
 use warpsmith_signature::{COMMON_PANICS, FIRST, SECOND};
 
-use super::panics::LITERAL;
+use super::panics::{self, LITERAL};
 use super::units::LOCATION;
-use crate::llvm::{Attribute, Module, Value, ValueKind};
+use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
 
 /// The device library's panic at a place.
 pub(super) const PANIC_AT: &str = "__warpsmith_panic_at";
@@ -57,12 +57,48 @@ impl Sites {
         self.all
     }
 
-    /// The number of these places, one after the other.
-    fn number<const N: usize>(&mut self, sites: [Site; N]) -> u32 {
-        let known = self.all.windows(N).position(|window| window == sites);
+    /// The number of the first of the places at which these messages belong to a location, a number of the type of `like`; `None` if the
+    /// location is not known. Where panics were made one, it is one of several.
+    fn number_at<'c>(
+        &mut self,
+        location: Value<'c>,
+        messages: &[(String, bool)],
+        like: Value<'c>,
+    ) -> Option<Value<'c>> {
+        if let Some(location) = location_of(location) {
+            let number = self.number(location, messages);
+            return Some(Value::integer_like(number.into(), like));
+        }
+        let is_phi = location.kind() == ValueKind::Instruction && location.opcode() == opcode::PHI;
+        let incoming = is_phi.then(|| location.incoming())?;
+        let known: Option<Vec<_>> = incoming
+            .iter()
+            .map(|(value, block)| Some((location_of(*value)?, *block)))
+            .collect();
+        let known = known?;
+        let number = location.build_phi_before(like);
+        for (location, block) in known {
+            let of_way = self.number(location, messages);
+            number.add_incoming(Value::integer_like(of_way.into(), like), block);
+        }
+        Some(number)
+    }
+
+    fn number(&mut self, location: usize, messages: &[(String, bool)]) -> u32 {
+        let sites = messages.iter().map(|(message, has_numbers)| Site {
+            location,
+            message: message.clone(),
+            has_numbers: *has_numbers,
+        });
+        let sites: Vec<Site> = sites.collect();
+        let known = self
+            .all
+            .windows(sites.len())
+            .position(|window| window == sites);
         let index = known.unwrap_or_else(|| {
+            let index = self.all.len();
             self.all.extend(sites);
-            self.all.len() - N
+            index
         });
         self.first + index as u32
     }
@@ -101,43 +137,28 @@ impl Sites {
 
     /// Puts a panic at a place before a call of another one; `None` if its place is not known.
     fn two_numbers<'c>(&mut self, name: &str, call: Value<'c>, to: Value<'c>) -> Option<()> {
-        let location = location(call.operand(2)?)?;
-        let nothing = || Value::undefined(to.parameter(1).expect("it has three").ty(), call);
-        let (site, numbers) = if name == LITERAL {
-            let site = Site {
-                location,
-                message: text(call.operand(0)?, call.operand(1)?)?,
-                has_numbers: false,
-            };
-            (site, [nothing(), nothing()])
+        let (message, numbers) = if name == LITERAL {
+            let nothing = Value::undefined(to.parameter(1)?.ty(), call);
+            let message = text(call.operand(0)?, call.operand(1)?)?;
+            ((message, false), [nothing, nothing])
         } else {
-            let site = Site {
-                location,
-                message: format!(
-                    "index out of bounds: the len is {FIRST} but the index is {SECOND}"
-                ),
-                has_numbers: true,
-            };
-            (site, [call.operand(1)?, call.operand(0)?])
+            let message =
+                format!("index out of bounds: the len is {FIRST} but the index is {SECOND}");
+            ((message, true), [call.operand(1)?, call.operand(0)?])
         };
-        let number = Value::integer_like(self.number([site]).into(), to.parameter(0)?);
+        let number = self.number_at(call.operand(2)?, &[message], to.parameter(0)?)?;
         call.build_call_before(to, &[number, numbers[0], numbers[1]]);
         Some(())
     }
 
     fn range<'c>(&mut self, call: Value<'c>, to: Value<'c>) -> Option<()> {
-        let location = location(call.operand(3)?)?;
-        let sites = [
+        let messages = [
             format!("range start index {FIRST} out of range for slice of length {SECOND}"),
             format!("range end index {FIRST} out of range for slice of length {SECOND}"),
             format!("slice index starts at {FIRST} but ends at {SECOND}"),
-        ]
-        .map(|message| Site {
-            location,
-            message,
-            has_numbers: true,
-        });
-        let number = Value::integer_like(self.number(sites).into(), to.parameter(0)?);
+        ];
+        let messages = messages.map(|message| (message, true));
+        let number = self.number_at(call.operand(3)?, &messages, to.parameter(0)?)?;
         let [start, end, len] = [call.operand(0)?, call.operand(1)?, call.operand(2)?];
         call.build_call_before(to, &[number, start, end, len]);
         Some(())
@@ -145,7 +166,7 @@ impl Sites {
 }
 
 /// The number of a location among the unit's.
-fn location(value: Value<'_>) -> Option<usize> {
+fn location_of(value: Value<'_>) -> Option<usize> {
     let is_variable = value.kind() == ValueKind::Global;
     let name = is_variable.then(|| value.name())?;
     name.strip_prefix(LOCATION)?.parse().ok()
@@ -188,12 +209,13 @@ pub(super) fn hold(module: &Module<'_>) {
 /// The functions that have panics which may become panics at places, each with what it needs then.
 pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
     let has_handlers = module.function(PANIC_AT).is_some();
-    let replaced = REPLACED.iter().filter(move |_| has_handlers);
-    let users = replaced
-        .filter_map(|name| module.function(name))
-        .flat_map(Value::users);
+    let replaced = REPLACED.iter().filter_map(|name| module.function(name));
+    let calls = replaced.flat_map(Value::users);
+    let calls = calls.filter(|user| user.kind() == ValueKind::Instruction);
+    let users = calls.filter_map(|call| Some(call.function()?.name()));
+    let of_literals = panics::needs(module).map(|(user, _)| user);
     users
-        .filter(|user| user.kind() == ValueKind::Instruction)
-        .filter_map(|call| Some(call.function()?.name()))
+        .chain(of_literals)
+        .filter(move |_| has_handlers)
         .flat_map(|user| HANDLERS.map(|handler| (user.clone(), handler.to_owned())))
 }

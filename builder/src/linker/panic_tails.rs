@@ -10,6 +10,8 @@ pub(super) fn merge(module: &Module<'_>) -> Result<(), String> {
     let Some(panic_at) = module.function(PANIC_AT).filter(|f| !f.is_declaration()) else {
         return Ok(());
     };
+    // Ranges become one of three places.
+    module.run_passes("always-inline", None)?;
     let mut functions: Vec<(Value<'_>, Vec<Value<'_>>)> = Vec::new();
     for call in panic_at.users() {
         let is_call = call.kind() == ValueKind::Instruction && call.callee() == Some(panic_at);

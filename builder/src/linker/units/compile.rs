@@ -101,8 +101,7 @@ fn compile_here(
     sites.replace(&module);
     panic_sites::hold(&module);
     replaced::replace(&module);
-    let handlers = literal_handler.into_iter().chain(site_handlers);
-    for handler in handlers.chain(replacements) {
+    for handler in literal_handler.into_iter().chain(replacements) {
         handler.internalise();
     }
     // Not before: it takes away declarations, too, of what only now is used.
@@ -110,6 +109,11 @@ fn compile_here(
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
+    // Of what was inlined meanwhile, too.
+    sites.replace(&module);
+    for handler in site_handlers {
+        handler.internalise();
+    }
     panic_tails::merge(&module)?;
 
     // What must not disturb them.
