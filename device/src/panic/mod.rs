@@ -10,25 +10,25 @@
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, location, block, thread | at least 32 registers; if a message with arguments of its own is anywhere in the module, 50 registers and a stack for `core`'s formatting |
-//! | `"location"` | location, block, thread | at least 32 registers |
+//! | `"message"` | message, location, block, thread | at least 22 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
+//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 22 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
-//! (Measured with ptxas 13 for `sm_80` and `sm_90`: a gather with a bounds check takes 32, 32 and 11 registers. 32 still
-//! let a multiprocessor be filled. Bounds checks, slices, `expect`, and literal messages are made without formatting.)
+//! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect` and literal messages
+//! the record has a number, and the host has the text.)
 //!
 //! and `warpsmith_after_panic` whether the thread then ends alone (`"exit"`: the rest of the grid goes on, and the CUDA
 //! context stays alive) or takes the grid with it (`"trap"`: for kernels in which others would wait for it for ever;
 //! the driver reports `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost). In a cluster of several blocks it is always the latter: a
 //! block whose threads have ended takes its shared memory with it, while its neighbours may still be about to read it.
 
-#[cfg(all(target_arch = "nvptx64", warpsmith_panic = "message"))]
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod cheap;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod claim;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod report;
-#[cfg(all(target_arch = "nvptx64", warpsmith_panic = "message"))]
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod site;
 
 /// How many records a log has. When they are taken, launches that panic are noted without their messages.
