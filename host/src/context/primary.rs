@@ -304,6 +304,33 @@ impl Drop for Pushed<'_> {
     }
 }
 
+/// Does what may make contexts current, of other devices too, in the middle of other work of this thread: afterwards the one is current again
+/// that was.
+pub(crate) fn keeping_current<R>(work: impl FnOnce() -> R) -> R {
+    /// Also where the hook for errors of destructors panics.
+    struct Restore(raw::CUcontext);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            if current().is_ok_and(|current| current != self.0) {
+                // SAFETY: the call takes a context or null. One that was destroyed meanwhile is refused, and then none of this thread's is current
+                // that its work could have relied on.
+                let _ = unsafe { raw::cuCtxSetCurrent(self.0) };
+                BOUND.set(std::ptr::null_mut());
+            }
+        }
+    }
+    let _restore = current().ok().map(Restore);
+    work()
+}
+
+/// The context that is current on this thread; null if there is none.
+fn current() -> Result<raw::CUcontext> {
+    let mut current = std::ptr::null_mut();
+    // SAFETY: the driver writes one handle to `current`, which outlives the call.
+    unsafe { call!(cuCtxGetCurrent(&mut current)) }?;
+    Ok(current)
+}
+
 /// A stream of the current context that has nothing to do with the legacy default stream.
 fn new_stream() -> Result<Handle<raw::CUstream>> {
     let mut stream = std::ptr::null_mut();

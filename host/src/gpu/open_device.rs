@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::context::choice::DeviceChoice;
 use crate::context::limits::Limits;
-use crate::context::primary::Context;
+use crate::context::primary::{Context, keeping_current};
 use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
 use crate::driver_call::loss::unheard;
 use crate::driver_call::stream_ref::StreamRef;
@@ -293,16 +293,20 @@ impl DeviceState {
 
     /// Takes something that waits to be freed for another use.
     pub(crate) fn take_unused<T: Reclaim>(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Box<T>> {
-        self.do_postponed();
-        unheard(|| self.reclaimer.take_unused(is_wanted))
+        keeping_current(|| {
+            self.do_postponed();
+            unheard(|| self.reclaimer.take_unused(is_wanted))
+        })
     }
 
-    /// Frees what nothing uses any more.
+    /// Frees what nothing uses any more. What a graph of several devices used may be another one's; the context that is current stays.
     pub(crate) fn reclaim(&self) {
-        self.do_postponed();
-        unheard(|| {
-            self.order.destroy_idle_streams();
-            self.reclaimer.reclaim(&self.context, &self.order);
+        keeping_current(|| {
+            self.do_postponed();
+            unheard(|| {
+                self.order.destroy_idle_streams();
+                self.reclaimer.reclaim(&self.context, &self.order);
+            });
         });
     }
 
