@@ -3,6 +3,7 @@
 use anyhow::Result;
 use bytemuck::Pod;
 use std::fmt::Display;
+use std::ops::Range;
 use warpsmith_host::prelude::*;
 use warpsmith_suite::case::{Problem, Work};
 use warpsmith_suite::check::{Mismatch, Verified, close, equal};
@@ -75,6 +76,53 @@ pub(crate) fn below(seed: u64, n: usize, limit: u32) -> Vec<u32> {
     words
         .map(|word| (u64::from(word) * u64::from(limit) >> 32) as u32)
         .collect()
+}
+
+/// The product of each matrix and what was found is the identity.
+pub(crate) fn is_inverse<const N: usize>(
+    found: &[[[f32; N]; N]],
+    matrices: &[[[f32; N]; N]],
+) -> Result<Verified, Mismatch> {
+    let products: Vec<f64> = matrices
+        .iter()
+        .zip(found)
+        .flat_map(|(a, b)| {
+            let product = |row: usize, column: usize| -> f64 {
+                (0..N)
+                    .map(|k| f64::from(a[row][k]) * f64::from(b[k][column]))
+                    .sum()
+            };
+            (0..N * N).map(move |i| product(i / N, i % N))
+        })
+        .collect();
+    let identity = |i: usize| {
+        let place = i % (N * N);
+        (f64::from(u8::from(place / N == place % N)), 1e-4)
+    };
+    close(&products, identity, |i| i.to_string())
+}
+
+/// A sparse square matrix, or a graph: row `i` has the places from `starts[i]` to `starts[i + 1]`.
+pub(crate) struct Sparse {
+    pub(crate) starts: Vec<u32>,
+    pub(crate) places: Vec<u32>,
+}
+
+impl Sparse {
+    /// `rows` rows with up to `2 * mean` random places each.
+    pub(crate) fn draw(seed: u64, rows: usize, mean: u32) -> Sparse {
+        let mut starts = vec![0];
+        for count in below(seed, rows, 2 * mean + 1) {
+            starts.push(starts[starts.len() - 1] + count);
+        }
+        let places = below(seed + 1, starts[rows] as usize, rows as u32);
+        Sparse { starts, places }
+    }
+
+    /// The entries of a row.
+    pub(crate) fn row(&self, row: usize) -> Range<usize> {
+        self.starts[row] as usize..self.starts[row + 1] as usize
+    }
 }
 
 struct OneBuffer<T: Pod, L, C> {
