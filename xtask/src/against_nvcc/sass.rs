@@ -59,6 +59,8 @@ fn function(body: &str) -> Vec<Instruction> {
     let flow = |at: usize, line: &Line| match line.base() {
         "BRA" | "BRX" | "JMP" | "JMX" => match (line.is_conditional(), targets(line)) {
             (_, targets) if targets.is_empty() => Flow::End,
+            // What stands behind a trap, and at each function's end.
+            (false, targets) if targets == [at] => Flow::End,
             (true, targets) => Flow::Branch(targets),
             (false, targets) => Flow::Jump(targets),
         },
@@ -153,7 +155,8 @@ mod tests {
     #[test]
     fn predicates_and_targets_are_told_apart() {
         let text = "\n.text.k:\n.L_x_0:\n /*0000*/ @!P0 BRA `(.L_x_1) ;\n /*0010*/ BRA.U UP0, `(.L_x_0) ;\n /*0020*/ @P1 EXIT ;\n\
-                    .L_x_1:\n /*0030*/ BRX R4 -0x30 (*\"BRANCH_TARGETS .L_x_0,.L_x_1\"*) ;\n /*0040*/ EXIT ;\n";
+                    .L_x_1:\n /*0030*/ BRX R4 -0x30 (*\"BRANCH_TARGETS .L_x_0,.L_x_1\"*) ;\n /*0040*/ EXIT ;\n\
+                    .L_x_2:\n /*0050*/ BRA `(.L_x_2) ;\n /*0060*/ NOP ;\n";
         let flows: Vec<Flow> = functions(text)["k"]
             .iter()
             .map(|instruction| instruction.flow.clone())
@@ -165,6 +168,7 @@ mod tests {
                 Flow::Branch(vec![0]),
                 Flow::Next,
                 Flow::Jump(vec![0, 3]),
+                Flow::End,
                 Flow::End
             ]
         );
