@@ -34,6 +34,6 @@ fn normal(d: f32) -> f32 {
     let polynomial = k
         * (0.319_381_53
             + k * (-0.356_563_78 + k * (1.781_477_9 + k * (-1.821_255_9 + k * 1.330_274_5))));
-    let tail = 0.398_942_28 * (-0.5 * d * d).exp_approx() * polynomial;
+    let tail = 0.398_942_3 * (-0.5 * d * d).exp_approx() * polynomial;
     if d > 0.0 { 1.0 - tail } else { tail }
 }

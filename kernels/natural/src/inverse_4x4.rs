@@ -14,8 +14,8 @@ pub fn inverse_4x4(matrices: &[[[f32; 4]; 4]], mut inverses: PerThread<[[[f32; 4
 pub fn inverse_of(matrix: &[[f32; 4]; 4]) -> [[f32; 4]; 4] {
     let mut left = *matrix;
     let mut right = [[0.0; 4]; 4];
-    for i in 0..4 {
-        right[i][i] = 1.0;
+    for (i, row) in right.iter_mut().enumerate() {
+        row[i] = 1.0;
     }
     for pivot in 0..4 {
         let factor = 1.0 / left[pivot][pivot];

@@ -2,7 +2,7 @@
 static __device__ float normal(float d) {
     const float k = 1.0f / (1.0f + 0.2316419f * fabsf(d));
     const float polynomial = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
-    const float tail = 0.39894228f * __expf(-0.5f * d * d) * polynomial;
+    const float tail = 0.3989423f * __expf(-0.5f * d * d) * polynomial;
     return d > 0.0f ? 1.0f - tail : tail;
 }
 
