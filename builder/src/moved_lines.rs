@@ -1,7 +1,7 @@
 //! Mends the PTX of an earlier build where nothing but the lines of the code has moved.
 //!
-//! Lines stand in the PTX as places of instructions (`.loc`), and in the constants that panics name (`units::locations`). A file's lines keep
-//! their order when they move, and different ones stay different: so whatever was decided by comparing them is as it was.
+//! Lines stand in the PTX as places of instructions (`.loc`), in the constants that panics name (`units::locations`), and in its signature, which
+//! has the places of the other panics. A file's lines keep their order when they move, and different ones stay different: so whatever was decided by comparing them is as it was.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -27,9 +27,16 @@ const OF_RUSTC: &str = "/rustc/";
 impl Moves<'_> {
     /// The PTX with the new lines; `None` if it has something that is unknown.
     pub fn mend(&self, ptx: &str) -> Option<String> {
-        let Reading::Signed(signature) = warpsmith_signature::read(ptx) else {
+        let Reading::Signed(mut signature) = warpsmith_signature::read(ptx) else {
             return None;
         };
+        let own = signature
+            .kernels
+            .iter_mut()
+            .flat_map(|kernel| &mut kernel.panics);
+        for panic in own.chain(&mut signature.common_panics) {
+            panic.line = moved(self.file(&panic.file)?, panic.line)?;
+        }
         let ptx = warpsmith_signature::unsigned(ptx);
         let mended = Mender {
             moves: self,

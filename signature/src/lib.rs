@@ -11,8 +11,8 @@
 //!
 //! let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
 //! let signature = Signature {
-//!     kernels: vec![Kernel { name: "nothing".into(), record: vec![1, 2], takes_launch: false, variables: vec![] }],
-//!     variables: vec![],
+//!     kernels: vec![Kernel { name: "nothing".into(), record: vec![1, 2], ..Kernel::default() }],
+//!     ..Signature::default()
 //! };
 //! // SAFETY: this text is launched by nobody.
 //! let signed = unsafe { sign(text, &signature) };
@@ -22,6 +22,7 @@
 //! ```
 
 mod digest;
+mod encoding;
 mod text;
 
 pub use text::{read, sign, unsigned};
@@ -36,10 +37,53 @@ pub struct Signature {
     pub kernels: Vec<Kernel>,
     /// The variables that the host may set and read.
     pub variables: Vec<Variable>,
+    /// Where functions panic that several kernels have in common: the panic of number [`COMMON_PANICS`] plus `n` is the one at `n`.
+    pub common_panics: Vec<Panic>,
+}
+
+/// The number of the first panic of functions that kernels have in common.
+pub const COMMON_PANICS: u32 = 1 << 24;
+
+/// A place in the source that may panic, with what it says then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Panic {
+    /// The source file's path.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The message. Where it [has numbers](Self::has_numbers), [`FIRST`] and [`SECOND`] in it stand for those.
+    pub message: String,
+    /// Whether the message has numbers that only the thread knows.
+    pub has_numbers: bool,
+}
+
+/// Stands for the first number of a message.
+pub const FIRST: char = '\u{1}';
+/// Stands for the second number of a message.
+pub const SECOND: char = '\u{2}';
+
+impl Panic {
+    /// The message with its numbers.
+    ///
+    /// ```
+    /// use warpsmith_signature::Panic;
+    ///
+    /// let panic = Panic { message: "the len is \u{1} but the index is \u{2}".into(), has_numbers: true, ..Panic::default() };
+    /// assert_eq!(panic.message_with([3, 7]), "the len is 3 but the index is 7");
+    /// ```
+    pub fn message_with(&self, numbers: [u64; 2]) -> String {
+        if !self.has_numbers {
+            return self.message.clone();
+        }
+        let [first, second] = numbers.map(|number| number.to_string());
+        self.message.replace(FIRST, &first).replace(SECOND, &second)
+    }
 }
 
 /// A kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// The entry's name.
     pub name: String,
@@ -49,6 +93,8 @@ pub struct Kernel {
     pub takes_launch: bool,
     /// The variables that it may use, as indices into [`Signature::variables`].
     pub variables: Vec<u32>,
+    /// Where its own code panics, by the numbers that its threads record.
+    pub panics: Vec<Panic>,
 }
 
 /// A variable that the host may set and read.

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use crate::digest::digest;
-use crate::{Kernel, Reading, Signature, Variable};
+use crate::encoding::{decode, encode};
+use crate::{Kernel, Panic, Reading, Signature, Variable};
 
 const FIRST: &str = "// warpsmith signature ";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 const KERNEL: &str = "// kernel ";
 const VARIABLE: &str = "// variable ";
+const PANIC: &str = "// panic ";
 const LAST: &str = "// digest ";
 
 /// The text with the signature at its end.
@@ -27,6 +29,7 @@ pub unsafe fn sign(ptx: &str, signature: &Signature) -> String {
     for Variable { name, bytes } in &signature.variables {
         let _ = writeln!(text, "{VARIABLE}{name} {bytes}");
     }
+    write_panics(&mut text, &signature.common_panics);
     for kernel in &signature.kernels {
         let _ = writeln!(
             text,
@@ -36,9 +39,23 @@ pub unsafe fn sign(ptx: &str, signature: &Signature) -> String {
             list(&kernel.record),
             list(&kernel.variables)
         );
+        write_panics(&mut text, &kernel.panics);
     }
     let _ = writeln!(text, "{LAST}{:016x}", digest(&text));
     text
+}
+
+/// One line each; they belong to the kernel in the line before them, or, before all kernels, to all.
+fn write_panics(text: &mut String, panics: &[Panic]) {
+    for panic in panics {
+        let (file, message) = (encode(&panic.file), encode(&panic.message));
+        let has_numbers = u32::from(panic.has_numbers);
+        let (line, column) = (panic.line, panic.column);
+        let _ = writeln!(
+            text,
+            "{PANIC}{file} {line} {column} {has_numbers} {message}"
+        );
+    }
 }
 
 /// What the text's signature says.
@@ -87,6 +104,12 @@ fn parse(ptx: &str, start: usize) -> Result<Signature, &'static str> {
             signature.variables.push(variable(words).ok_or(CHANGED)?);
         } else if let Some(words) = line.strip_prefix(KERNEL) {
             signature.kernels.push(kernel(words).ok_or(CHANGED)?);
+        } else if let Some(words) = line.strip_prefix(PANIC) {
+            let panics = match signature.kernels.last_mut() {
+                Some(kernel) => &mut kernel.panics,
+                None => &mut signature.common_panics,
+            };
+            panics.push(panic(words).ok_or(CHANGED)?);
         } else {
             return Err(CHANGED);
         }
@@ -102,17 +125,34 @@ fn variable(line: &str) -> Option<Variable> {
     })
 }
 
+fn panic(line: &str) -> Option<Panic> {
+    let mut words = line.split(' ');
+    let panic = Panic {
+        file: decode(words.next()?)?,
+        line: words.next()?.parse().ok()?,
+        column: words.next()?.parse().ok()?,
+        has_numbers: flag(words.next()?)?,
+        message: decode(words.next()?)?,
+    };
+    words.next().is_none().then_some(panic)
+}
+
+fn flag(word: &str) -> Option<bool> {
+    match word {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
 fn kernel(line: &str) -> Option<Kernel> {
     let mut words = line.split(' ');
     let kernel = Kernel {
         name: words.next()?.into(),
-        takes_launch: match words.next()? {
-            "0" => false,
-            "1" => true,
-            _ => return None,
-        },
+        takes_launch: flag(words.next()?)?,
         record: numbers(words.next()?)?,
         variables: numbers(words.next()?)?,
+        panics: Vec::new(),
     };
     words.next().is_none().then_some(kernel)
 }
@@ -147,12 +187,14 @@ mod tests {
                     record: vec![0x314b_5357, 1, 0, u32::MAX],
                     takes_launch: true,
                     variables: vec![1, 0],
+                    panics: vec![panic_at(7), panic_at(8)],
                 },
                 Kernel {
                     name: "nothing".into(),
                     record: vec![],
                     takes_launch: false,
                     variables: vec![],
+                    panics: vec![],
                 },
             ],
             variables: vec![
@@ -165,6 +207,17 @@ mod tests {
                     bytes: 1 << 40,
                 },
             ],
+            common_panics: vec![panic_at(1)],
+        }
+    }
+
+    fn panic_at(line: u32) -> Panic {
+        Panic {
+            file: "src/a file.rs".into(),
+            line,
+            column: 5,
+            message: "the len is \u{1}\nbut the index is \u{2}".into(),
+            has_numbers: line.is_multiple_of(2),
         }
     }
 
@@ -213,7 +266,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = signed("").replace("signature 1", "signature 2");
+        let text = signed("").replace("signature 2", "signature 3");
         assert_eq!(
             read(&text),
             Reading::Unusable("it was built by another version of warpsmith")

@@ -9,7 +9,7 @@ pub fn panicking_entry(name: &str, parameters: &str, load_line: &str) -> String 
 .visible .entry {name}({parameters}, .param .u64 log, .param .u64 launch)
 {{
     .reg .pred %p;
-    .reg .b32 %line, %t, %v;
+    .reg .b32 %line, %t, %v, %word;
     .reg .b64 %a, %log, %id, %g, %r, %end, %old;
     {load_line}
     setp.eq.u32 %p, %line, 0;
@@ -28,22 +28,32 @@ pub fn panicking_entry(name: &str, parameters: &str, load_line: &str) -> String 
     cvt.u64.u32 %g, %v;
     shl.b64 %g, %g, 24;
     ld.param.u64 %id, [launch];
+    // The claim: the launch's number, or a graph's number and the kernel's.
+    shr.u64 %old, %id, 24;
+    cvt.u32.u64 %word, %old;
+    setp.ne.u32 %p, %word, 0;
+    @%p bra has_word;
+    cvt.u32.u64 %word, %id;
+    and.b32 %word, %word, 0xffffff;
+    mad.lo.u32 %word, %word, 0x9e3779b9, %v;
+    max.u32 %word, %word, 1;
+has_word:
     or.b64 %id, %id, %g;
-    atom.relaxed.sys.exch.b64 %old, [%log+3928], %id;
-    setp.eq.u64 %p, %old, %id;
+    atom.relaxed.sys.exch.b32 %v, [%log+4], %word;
+    setp.eq.u32 %p, %v, %word;
     @%p bra end;
     add.u64 %r, %log, 24;
-    add.u64 %end, %log, 3416;
+    add.u64 %end, %log, 3512;
 again:
-    atom.acq_rel.sys.cas.b64 %old, [%r], 0, %id;
-    setp.eq.u64 %p, %old, 0;
+    atom.acq_rel.sys.cas.b32 %v, [%r+352], 0, %word;
+    setp.eq.u32 %p, %v, 0;
     @%p bra claimed;
-    setp.eq.u64 %p, %old, %id;
+    setp.eq.u32 %p, %v, %word;
     @%p bra end;
-    add.u64 %r, %r, 848;
+    add.u64 %r, %r, 872;
     setp.ne.u64 %p, %r, %end;
     @%p bra again;
-    add.u64 %end, %log, 3928;
+    add.u64 %end, %log, 4024;
 note:
     atom.acq_rel.sys.cas.b64 %old, [%r], 0, %id;
     setp.eq.u64 %p, %old, 0;
@@ -59,18 +69,19 @@ noted:
     fence.acq_rel.sys;
     bra end;
 claimed:
-    st.u32 [%r+16], 1;      // block.x
-    st.u32 [%r+28], %t;     // thread.x
+    st.u64 [%r], %id;
+    st.u32 [%r+32], 1;      // block.x
+    st.u32 [%r+44], %t;     // thread.x
     mov.u32 %v, %nctaid.x;
-    st.u32 [%r+40], %v;
+    st.u32 [%r+56], %v;
     mov.u32 %v, %ntid.x;
-    st.u32 [%r+52], %v;
-    st.u32 [%r+64], %line;
-    st.u32 [%r+68], 5;      // column
-    st.u32 [%r+72], 4;      // \"k.rs\"
-    st.u32 [%r+76], 4;      // \"oops\"
-    st.u32 [%r+80], 0x73722e6b;
-    st.u32 [%r+336], 0x73706f6f;
+    st.u32 [%r+68], %v;
+    st.u32 [%r+80], %line;
+    st.u32 [%r+84], 5;      // column
+    st.u32 [%r+88], 4;      // \"k.rs\"
+    st.u32 [%r+92], 4;      // \"oops\"
+    st.u32 [%r+96], 0x73722e6b;
+    st.u32 [%r+360], 0x73706f6f;
     fence.acq_rel.sys;
     st.volatile.u32 [%r+8], 1;
     fence.acq_rel.sys;

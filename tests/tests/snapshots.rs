@@ -519,3 +519,23 @@ fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
     let branches = selected(SM_90, "unrolled_sums", &["bra"]);
     assert!(branches.len() <= 3, "{branches:?}");
 }
+
+/// A panic whose place and message are known is stores and an exit, once in each kernel; what needs formatting is a call.
+#[test]
+fn a_panic_at_a_known_place_is_no_call() {
+    let count = |kernel: &str, family: &str| selected(SM_90, kernel, &[family]).len();
+    for kernel in ["bounded", "frugal", "raw_copy_entry", "reverse"] {
+        assert_eq!(count(kernel, "call"), 0, "{kernel}");
+    }
+    // Three checks, and one claim of a record: of its word, and of the last launch's.
+    assert_eq!(count("bounded", "atom.relaxed.sys.global.exch.b32"), 1);
+    assert_eq!(count("bounded", "atom.acq_rel.sys.global.cas.b32"), 1);
+    // The host finds each check's place in the signature.
+    let (_, signature) = SM_90
+        .split_once("\n// kernel bounded ")
+        .expect("it is signed");
+    let places = signature.lines().skip(1);
+    let places = places.take_while(|line| line.starts_with("// panic "));
+    let checks = places.filter(|line| line.contains("the%20index%20is%20%02"));
+    assert_eq!(checks.count(), 3);
+}

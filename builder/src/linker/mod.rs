@@ -20,6 +20,8 @@ mod launch_parameters;
 mod line_directives;
 mod lines;
 mod local_atomics;
+mod panic_sites;
+mod panic_tails;
 mod panics;
 mod reach;
 mod reachable;
@@ -104,7 +106,9 @@ pub(crate) fn link(job: LinkJob) -> Result<Linked, BuildError> {
     };
     let translated = units::translate(&job, &prepared.whole)?;
     let ptx = globals::mark_managed(translated.ptx, &prepared.managed);
-    let signature = signature::describe(translated.kernels, prepared.variables, &prepared.records);
+    let mut signature =
+        signature::describe(translated.kernels, prepared.variables, &prepared.records);
+    signature.common_panics = translated.common_panics;
     Ok(Linked {
         // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
         // says `unsafe` to make one.
@@ -148,11 +152,13 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     for record in &records {
         records::apply(&module, record)?;
     }
+    panics::inline_wrappers(&module);
     panics::shrink(&module);
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
     panics::keep_literal_handler(&module);
+    panic_sites::keep(&module);
     replaced::keep_functions(&module);
     module.run_passes("globaldce", None)?;
     let exits = thread_exits::decide(&module, &job.foreign)?;
@@ -171,7 +177,8 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     forget_guids(&module);
     dump(&module, "before");
     let mut needs: HashMap<String, Vec<String>> = HashMap::new();
-    let needed = panics::needs(&module).chain(replaced::needs(&module));
+    let needed = panics::needs(&module).chain(panic_sites::needs(&module));
+    let needed = needed.chain(replaced::needs(&module));
     for (function, needed) in needed.chain(exits) {
         needs.entry(function).or_default().push(needed);
     }
@@ -336,6 +343,11 @@ fn forget_guids(module: &Module<'_>) {
     for value in module.functions().into_iter().chain(module.globals()) {
         value.remove_metadata("guid");
     }
+}
+
+/// Whether a function is the entry of a kernel that the module defines.
+fn is_kernel(function: Value<'_>) -> bool {
+    function.calling_convention() == PTX_KERNEL && !function.is_declaration()
 }
 
 /// Everything but kernels and the statics that the host may name becomes private to the module.

@@ -21,11 +21,12 @@ const REPLACED: &[(&str, &str)] = &[
 ];
 
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
-const LITERAL: &str = "__warpsmith_expect_failed";
+pub(super) const LITERAL: &str = "__warpsmith_expect_failed";
 
 /// The symbols that replace others.
 pub(super) fn replacements() -> impl Iterator<Item = &'static str> {
-    REPLACED.iter().map(|(_, symbol)| *symbol)
+    let symbols = REPLACED.iter().map(|(_, symbol)| *symbol);
+    symbols.chain(super::panic_sites::HANDLERS)
 }
 
 /// Redirects all calls of these functions.
@@ -51,6 +52,52 @@ pub(super) fn replace(module: &Module<'_>) {
             }
         }
     }
+}
+
+/// A function of more instructions does more than to panic.
+const MOST_OF_WRAPPER: usize = 32;
+
+/// Lets functions be inlined that do nothing but panic, such as `core::option::unwrap_failed`: what they say and where is then known in the
+/// call.
+pub(super) fn inline_wrappers(module: &Module<'_>) {
+    let of_core = panic_fmt(module).into_iter();
+    let replacing = REPLACED
+        .iter()
+        .filter_map(|(_, symbol)| module.function(symbol));
+    let panics: Vec<Value<'_>> = of_core.chain(replacing).collect();
+    for function in module.functions() {
+        let is_wrapper = !function.is_declaration()
+            && function.has_flag(Attribute::Function, "noreturn")
+            && !panics.contains(&function)
+            && is_short_way_to(function, &panics);
+        if !is_wrapper {
+            continue;
+        }
+        for flag in ["cold", "noinline", "optnone"] {
+            function.remove_flag(Attribute::Function, flag);
+        }
+        function.add_flag(Attribute::Function, "alwaysinline");
+        for call in function.users() {
+            if call.kind() == ValueKind::Instruction && call.is_call() {
+                call.remove_call_flag("noinline");
+            }
+        }
+    }
+}
+
+/// Whether a function calls one of these in its only block.
+fn is_short_way_to(function: Value<'_>, panics: &[Value<'_>]) -> bool {
+    let blocks = function.blocks();
+    let [block] = blocks[..] else {
+        return false;
+    };
+    let instructions = block.instructions();
+    let mut callees = instructions
+        .iter()
+        .filter(|i| i.is_call())
+        .map(|call| call.callee());
+    instructions.len() <= MOST_OF_WRAPPER
+        && callees.any(|callee| callee.is_some_and(|callee| panics.contains(&callee)))
 }
 
 /// Cold code is not worth unrolled loops.

@@ -53,9 +53,14 @@ pub(super) fn describe(
                     .filter(|(_, variable)| kernel.variables.contains(&variable.name))
                     .map(|(index, _)| index)
                     .collect(),
+                panics: kernel.panics,
                 name: kernel.name,
             }
         })
         .collect();
-    Signature { kernels, variables }
+    Signature {
+        kernels,
+        variables,
+        common_panics: Vec::new(),
+    }
 }

@@ -179,6 +179,27 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Puts a call of a function at its end.
+    pub fn push_call(self, function: Value<'c>, arguments: &[Value<'c>]) -> Value<'c> {
+        let mut values: Vec<_> = arguments.iter().map(|argument| argument.raw).collect();
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`); the list has as many values as is said.
+            unsafe {
+                let ty = (api.LLVMGlobalGetValueType)(function.raw);
+                let (values, count) = (values.as_mut_ptr(), values.len() as u32);
+                (api.LLVMBuildCall2)(builder, ty, function.raw, values, count, c"".as_ptr())
+            }
+        })
+    }
+
+    /// Ends it where no thread comes.
+    pub fn push_unreachable(self) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildUnreachable)(builder) }
+        })
+    }
+
     /// Ends it by a jump.
     pub fn push_jump(self, to: Block<'c>) -> Value<'c> {
         self.build(|api, builder| {

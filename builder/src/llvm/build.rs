@@ -80,6 +80,14 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Puts a phi of the type of `like`, without values, before this one.
+    pub fn build_phi_before(self, like: Value<'c>) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildPhi)(builder, like.ty(), c"".as_ptr()) }
+        })
+    }
+
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
         self.build_before(|api, builder| {

@@ -298,6 +298,7 @@ api! { every version {
     fn LLVMBuildPhi(BuilderRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildBinOp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildICmp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildUnreachable(BuilderRef) -> ValueRef;
     fn LLVMBuildPtrToInt(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildFreeze(BuilderRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;

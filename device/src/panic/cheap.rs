@@ -13,9 +13,13 @@
 
 use core::panic::Location;
 
+#[cfg(warpsmith_panic = "location")]
+use super::report;
+#[cfg(warpsmith_panic = "message")]
 use super::report::{Report, Text};
 
 /// The powers of ten, so that printing a number takes no division (whose code is long, and hungry for registers).
+#[cfg(warpsmith_panic = "message")]
 static POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut i = 1;
@@ -26,6 +30,7 @@ static POWERS: [u64; 20] = {
     powers
 };
 
+#[cfg(warpsmith_panic = "message")]
 impl Text {
     /// Appends a number in decimal.
     #[inline(always)]
@@ -48,8 +53,10 @@ impl Text {
     }
 }
 
-/// Stands for the two numbers of a message.
+/// Stand for the two numbers of a message.
+#[cfg(warpsmith_panic = "message")]
 const FIRST: u8 = 1;
+#[cfg(warpsmith_panic = "message")]
 const SECOND: u8 = 2;
 
 /// Records a panic whose message has two numbers in it.
@@ -59,6 +66,12 @@ const SECOND: u8 = 2;
 #[cold]
 #[inline(never)]
 fn two_numbers(text: &'static str, first: usize, second: usize, location: &Location<'_>) -> ! {
+    #[cfg(warpsmith_panic = "location")]
+    {
+        _ = (text, first, second);
+        report::without_message(Some(location));
+    }
+    #[cfg(warpsmith_panic = "message")]
     if let Some(mut report) = Report::begin(Some(location)) {
         for &byte in text.as_bytes() {
             match byte {
@@ -117,6 +130,12 @@ fn __warpsmith_slice_index_fail(
 #[cold]
 #[unsafe(no_mangle)]
 fn __warpsmith_expect_failed(message: &str, location: &Location<'_>) -> ! {
+    #[cfg(warpsmith_panic = "location")]
+    {
+        _ = message;
+        report::without_message(Some(location));
+    }
+    #[cfg(warpsmith_panic = "message")]
     if let Some(mut report) = Report::begin(Some(location)) {
         report.message.push(message.as_bytes());
         report.finish();

@@ -10,22 +10,26 @@
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, location, block, thread | at least 32 registers; if a message with arguments of its own is anywhere in the module, 50 registers and a stack for `core`'s formatting |
-//! | `"location"` | location, block, thread | at least 32 registers |
+//! | `"message"` | message, location, block, thread | at least 22 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
+//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 22 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
-//! (Measured with ptxas 13 for `sm_80` and `sm_90`: a gather with a bounds check takes 32, 32 and 11 registers. 32 still
-//! let a multiprocessor be filled. Bounds checks, slices, `expect`, and literal messages are made without formatting.)
+//! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect` and literal messages
+//! the record has a number, and the host has the text.)
 //!
 //! and `warpsmith_after_panic` whether the thread then ends alone (`"exit"`: the rest of the grid goes on, and the CUDA
 //! context stays alive) or takes the grid with it (`"trap"`: for kernels in which others would wait for it for ever;
 //! the driver reports `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost). In a cluster of several blocks it is always the latter: a
 //! block whose threads have ended takes its shared memory with it, while its neighbours may still be about to read it.
 
-#[cfg(all(target_arch = "nvptx64", warpsmith_panic = "message"))]
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod cheap;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+mod claim;
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod report;
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+mod site;
 
 /// How many records a log has. When they are taken, launches that panic are noted without their messages.
 pub const RECORDS: usize = 4;
@@ -46,8 +50,9 @@ pub const KERNEL_BITS: u32 = 24;
 pub struct PanicLog {
     /// Of a graph, whose kernels' parameters are the same at each launch: the number of the launch that is running. 0 for streams.
     pub graph_launch: u32,
-    /// Reserved; 0.
-    pub reserved: u32,
+    /// The [claim word](claim_word) of the last launch of which a thread began to look for a record. Its other threads then need not: those
+    /// that come later could find one that was freed meanwhile, and take it from the launches that follow.
+    pub last_claim: u32,
     /// The id of the first launch that found no room at all; 0 for none.
     pub first_unnoted: u64,
     /// The greatest id of a launch that found no room at all; 0 for none.
@@ -56,21 +61,38 @@ pub struct PanicLog {
     pub records: [PanicRecord; RECORDS],
     /// The ids of launches that found no free record; 0 where there is room.
     pub unrecorded: [u64; UNRECORDED],
-    /// The id of the last launch of which a thread began to look for a record. Its other threads then need not: those that come later could
-    /// find one that was freed meanwhile, and take it from the launches that follow.
-    pub last_claim: u64,
+}
+
+/// The word by which a launch claims a record, from what its kernel was passed and from [`PanicLog::graph_launch`]: never 0, and another one
+/// for each launch of a stream until 2^32 have followed, and for each kernel of a graph's launch.
+///
+/// Half of an id: a kernel that can panic needs registers for it.
+#[inline(always)]
+pub const fn claim_word(launch: u64, graph_launch: u32) -> u32 {
+    /// 2^32 over the golden ratio: multiples of it by small numbers lie far from each other.
+    const SPREAD: u32 = 0x9e37_79b9;
+    // A graph's kernels pass 0 as the number of the launch.
+    let number = (launch >> KERNEL_BITS) as u32;
+    let word = match number {
+        0 => graph_launch
+            .wrapping_add((launch as u32 & ((1 << KERNEL_BITS) - 1)).wrapping_mul(SPREAD)),
+        number => number,
+    };
+    if word == 0 { 1 } else { word }
 }
 
 /// What the first panicking thread of a launch leaves for the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct PanicRecord {
-    /// The launch's id; 0 while the record is free.
+    /// The launch's id.
     pub launch: u64,
     /// [`EMPTY`] or [`COMPLETE`].
     pub state: u32,
-    /// Reserved; 0.
-    pub reserved: u32,
+    /// 1 more than the number of the place among those that the module's signature has for the kernel; 0 if the record says all itself.
+    pub site: u32,
+    /// The numbers of the message at such a place.
+    pub numbers: [u64; 2],
     /// The block's position in the grid.
     pub block: [u32; 3],
     /// The thread's position in the block.
@@ -89,6 +111,10 @@ pub struct PanicRecord {
     pub message_len: u32,
     /// The source file's path, UTF-8, cut off at the beginning where it does not fit.
     pub file: [u8; 256],
+    /// The [claim word](claim_word) of the launch that has the record; 0 while it is free.
+    pub claimed_by: u32,
+    /// Reserved; 0.
+    pub reserved: u32,
     /// The message, UTF-8, cut off where it does not fit.
     pub message: [u8; 512],
 }

@@ -2,15 +2,8 @@
 
 use core::panic::Location;
 
-use super::{COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS, UNRECORDED};
-use crate::{block, fence, grid, thread};
-
-unsafe extern "C" {
-    /// The address of the launch's [`PanicLog`], 0 for none. The PTX linker puts a parameter of the entry in the place of a call.
-    safe fn __warpsmith_panic_log() -> u64;
-    /// The launch's id, as [`__warpsmith_panic_log`].
-    safe fn __warpsmith_launch() -> u64;
-}
+use super::PanicRecord;
+use super::claim;
 
 /// Records a panic by its location alone.
 #[cold]
@@ -67,45 +60,14 @@ impl Report {
     #[cold]
     #[inline(never)]
     fn claim(location: Option<&Location<'_>>) -> *mut PanicRecord {
-        let log = __warpsmith_panic_log() as *mut PanicLog;
-        if log.is_null() {
-            return core::ptr::null_mut();
+        let address = claim::claim();
+        let record = address as *mut PanicRecord;
+        if record.is_null() {
+            return record;
         }
-        // SAFETY: the launcher passes 0 or the address of a log that it keeps until the launch is done. A record is left to the thread that
-        // wins the exchange until its state is complete.
+        // SAFETY: the record is this thread's until its state is complete.
         unsafe {
-            let graph_launch = u64::from((&raw const (*log).graph_launch).read_volatile());
-            let launch = __warpsmith_launch() | graph_launch << KERNEL_BITS;
-            // Where the grid is to stop, each thread looks for the record, which it waits for; and no launch follows.
-            if !super::stops_the_grid() && replace(&raw mut (*log).last_claim, launch) == launch {
-                return core::ptr::null_mut();
-            }
-            let mut record = (&raw mut (*log).records).cast::<PanicRecord>();
-            let end = record.add(RECORDS);
-            loop {
-                let holder = exchange(&raw mut (*record).launch, 0, launch);
-                if holder == 0 {
-                    break;
-                }
-                // Another thread's: the grid is to stop, or kernels of one graph panic beside each other.
-                if holder == launch {
-                    // A trap would stop the thread that fills the record.
-                    while super::stops_the_grid()
-                        && (&raw const (*record).state).read_volatile() != COMPLETE
-                    {
-                    }
-                    return core::ptr::null_mut();
-                }
-                record = record.add(1);
-                if record == end {
-                    note(log, launch);
-                    return core::ptr::null_mut();
-                }
-            }
-            write(&raw mut (*record).block, block::idx());
-            write(&raw mut (*record).thread, thread::idx());
-            write(&raw mut (*record).grid_dim, grid::dim());
-            write(&raw mut (*record).block_dim, block::dim());
+            claim::note_thread(address);
             if let Some(location) = location {
                 (&raw mut (*record).line).write_volatile(location.line());
                 (&raw mut (*record).column).write_volatile(location.column());
@@ -118,95 +80,18 @@ impl Report {
                 );
                 (&raw mut (*record).file_len).write_volatile(file.length);
             }
-            record
         }
+        record
     }
 
     /// Gives the record to the host.
     #[inline(always)]
     pub(super) fn finish(self) {
-        // SAFETY: the record is this thread's from its claim until the state is complete; the fences put the state's store after all others, and let the host see it before
-        // the kernel's end.
+        // SAFETY: the record is this thread's from its claim until the state is complete.
         unsafe {
             (&raw mut (*self.record).message_len).write_volatile(self.message.length);
-            fence::system();
-            (&raw mut (*self.record).state).write_volatile(COMPLETE);
-            fence::system();
+            claim::complete(self.record as u64);
         }
-    }
-}
-
-/// Notes a launch that found no free record.
-///
-/// # Safety
-/// `log` is the address of a log that is kept until the launch is done.
-unsafe fn note(log: *mut PanicLog, launch: u64) {
-    // SAFETY: the log is kept, by the function's condition, and its words are changed as wholes.
-    unsafe {
-        let mut place = (&raw mut (*log).unrecorded).cast::<u64>();
-        let end = place.add(UNRECORDED);
-        while place != end {
-            let holder = exchange(place, 0, launch);
-            if holder == 0 || holder == launch {
-                fence::system();
-                return;
-            }
-            place = place.add(1);
-        }
-        exchange(&raw mut (*log).first_unnoted, 0, launch);
-        maximum(&raw mut (*log).last_unnoted, launch);
-        fence::system();
-    }
-}
-
-/// Writes three numbers one by one: an array would pass through local memory.
-///
-/// # Safety
-/// `to` is valid for writes and aligned.
-#[inline(always)]
-unsafe fn write(to: *mut [u32; 3], (x, y, z): (u32, u32, u32)) {
-    for (i, number) in [x, y, z].into_iter().enumerate() {
-        // SAFETY: `to` is valid for writes of three numbers, by the function's condition, and `i` is below 3.
-        unsafe { to.cast::<u32>().add(i).write_volatile(number) };
-    }
-}
-
-/// Compare and exchange, visible to the host too; gives what was there.
-///
-/// # Safety
-/// `at` is valid and aligned.
-unsafe fn exchange(at: *mut u64, expected: u64, new: u64) -> u64 {
-    let old: u64;
-    // SAFETY: `at` is valid and aligned, by the function's condition.
-    unsafe {
-        core::arch::asm!("atom.acq_rel.sys.cas.b64 {o}, [{a}], {e}, {n};",
-            o = out(reg64) old, a = in(reg64) at, e = in(reg64) expected, n = in(reg64) new);
-    }
-    old
-}
-
-/// Exchange, visible to the host too; gives what was there.
-///
-/// # Safety
-/// `at` is valid and aligned.
-unsafe fn replace(at: *mut u64, new: u64) -> u64 {
-    let old: u64;
-    // SAFETY: `at` is valid and aligned, by the function's condition.
-    unsafe {
-        core::arch::asm!("atom.relaxed.sys.exch.b64 {o}, [{a}], {n};",
-            o = out(reg64) old, a = in(reg64) at, n = in(reg64) new);
-    }
-    old
-}
-
-/// Raises a number to this one, visible to the host too.
-///
-/// # Safety
-/// `at` is valid and aligned.
-unsafe fn maximum(at: *mut u64, number: u64) {
-    // SAFETY: `at` is valid and aligned, by the function's condition.
-    unsafe {
-        core::arch::asm!("red.relaxed.sys.max.u64 [{a}], {n};", a = in(reg64) at, n = in(reg64) number);
     }
 }
 

@@ -56,10 +56,12 @@ pub fn load(gpu: &Gpu) -> Result<Kernels> {
         record: vec![],
         takes_launch,
         variables: vec![],
+        panics: vec![],
     };
     let signature = Signature {
         kernels: vec![kernel("add", false), kernel("panics", true)],
         variables: vec![],
+        ..Signature::default()
     };
     // SAFETY: `panics` has the launch's parameters, `add` has none, and neither has a record by which a safe launch could be made.
     let module = gpu.load(&unsafe { warpsmith_signature::sign(&text, &signature) })?;

@@ -128,7 +128,11 @@ impl Function {
                 .uses_variables(name)
                 .then(|| module.variables.clone()),
             launch_parameters: module.origin.launch_parameters(name),
-            number: module.gpu.panics().names().number(name),
+            number: module
+                .gpu
+                .panics()
+                .names()
+                .number(name, module.origin.panic_sites(name)),
             compiled_cluster: OnceLock::new(),
         };
         function.limits.function_threads =

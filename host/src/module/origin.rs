@@ -3,6 +3,7 @@
 use warpsmith_signature::{Kernel, Reading, Signature};
 
 use crate::error::{Code, Error, Result};
+use crate::panics::names::PanicSites;
 
 /// What is known of a module beyond what the driver knows.
 pub(crate) enum Origin {
@@ -62,6 +63,19 @@ impl Origin {
             (Origin::Builder(_), Some(kernel)) if kernel.takes_launch => LaunchParameters::Present,
             (Origin::Builder(_), Some(_)) | (Origin::Foreign { .. }, _) => LaunchParameters::Absent,
             _ => LaunchParameters::Unknown,
+        }
+    }
+
+    /// Where a kernel panics, as far as the PTX says it.
+    pub(crate) fn panic_sites(&self, kernel: &str) -> PanicSites {
+        let Origin::Builder(signature) = self else {
+            return PanicSites::default();
+        };
+        PanicSites {
+            own: self
+                .kernel(kernel)
+                .map_or_else(Vec::new, |kernel| kernel.panics.clone()),
+            common: signature.common_panics.as_slice().into(),
         }
     }
 

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use warpsmith_device::panic::{COMPLETE, PanicLog, PanicRecord, RECORDS, UNRECORDED};
+use warpsmith_device::panic::{
+    COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS, UNRECORDED, claim_word,
+};
 use warpsmith_driver::raw;
 
 use crate::context::primary::Context;
@@ -143,12 +145,13 @@ impl LogMemory {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.host).graph_launch) }
     }
 
-    /// Lets a launch with this id, which has claimed its place, claim one again.
+    /// Lets a launch of a graph with this id, which has claimed its place, claim one again.
     pub(super) fn forget_claim(&self, id: u64) {
         // SAFETY: the word is in memory that lives with `self`; device and host change it as a whole.
-        let last = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).last_claim) };
+        let last = unsafe { AtomicU32::from_ptr(&raw mut (*self.host).last_claim) };
+        let word = claim_word(id & ((1 << KERNEL_BITS) - 1), (id >> KERNEL_BITS) as u32);
         // Where it has changed, nothing is to be done.
-        let _ = last.compare_exchange(id, 0, Ordering::AcqRel, Ordering::Acquire);
+        let _ = last.compare_exchange(word, 0, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time.
@@ -164,26 +167,30 @@ impl LogMemory {
         for index in 0..RECORDS {
             let record = records.wrapping_add(index);
             // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
-            let launch = unsafe { AtomicU64::from_ptr(&raw mut (*record).launch) };
+            let claimed_by = unsafe { AtomicU32::from_ptr(&raw mut (*record).claimed_by) };
             // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
             let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
-            let id = launch.load(Ordering::Acquire);
-            if id == 0 || !is_wanted(id) {
-                continue;
-            }
             if state.load(Ordering::Acquire) != COMPLETE {
-                // Its launch runs: it was numbered and not enqueued when the wait began.
+                // Free, or its launch runs: it was numbered and not enqueued when the wait began.
                 continue;
             }
-            // SAFETY: the record lives (see `launch`), and is complete: the thread that claimed it does not write it any more.
-            found(Entry::Recorded(Box::new(unsafe { record.read_volatile() })));
-            // All but the id, which comes last: who claims the record anew finds it empty.
-            // SAFETY: the record lives (see `launch`), and is complete; a later launch does not write it before the id is 0.
-            unsafe {
-                let rest = record.cast::<u8>().add(size_of::<u64>());
-                rest.write_bytes(0, size_of::<PanicRecord>() - size_of::<u64>());
+            // SAFETY: the record lives (see `claimed_by`), and is complete: the thread that claimed it does not write it any more.
+            let complete = Box::new(unsafe { record.read_volatile() });
+            if !is_wanted(complete.launch) {
+                continue;
             }
-            launch.store(0, Ordering::Release);
+            found(Entry::Recorded(complete));
+            // All but the claim, which comes last: who claims the record anew finds it empty.
+            let claim = std::mem::offset_of!(PanicRecord, claimed_by);
+            let behind = claim + size_of::<u32>();
+            // SAFETY: the record lives (see `claimed_by`), and is complete; a later launch does not write it before the claim is 0. Both pieces lie
+            // in it.
+            unsafe {
+                record.cast::<u8>().write_bytes(0, claim);
+                let rest = record.cast::<u8>().add(behind);
+                rest.write_bytes(0, size_of::<PanicRecord>() - behind);
+            }
+            claimed_by.store(0, Ordering::Release);
         }
         for index in 0..UNRECORDED {
             // SAFETY: the log lives with `self`, and `index` is within the array; device and host change the word as a whole.
@@ -232,6 +239,7 @@ mod tests {
         let record = unsafe { &raw mut (*host).records[1] };
         // SAFETY: the log lives with `log`, and no kernel knows of it. Claimed and filled up to the line, as a thread of launch 7 does it.
         unsafe {
+            (*record).claimed_by = 7;
             (*record).launch = 7;
             (*record).line = 12;
         }

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use warpsmith_device::panic::{KERNEL_BITS, PanicRecord, RECORDS, UNRECORDED};
 
+use warpsmith_signature::Panic;
+
 use super::log::{Entry, LogMemory};
 use super::names::KernelNames;
 use super::timeline::{NewLaunch, Timeline};
@@ -200,12 +202,21 @@ impl Source {
     }
 
     fn panic(&self, record: &PanicRecord) -> KernelPanic {
-        KernelPanic {
-            kernel: self.names.of_launch(record.launch),
-            message: record.message().into(),
+        let number = record.site.checked_sub(1);
+        let site = number.and_then(|number| self.names.panic_at(record.launch, number));
+        let site = site.unwrap_or_else(|| Panic {
             file: record.file().into(),
             line: record.line,
             column: record.column,
+            message: record.message().into(),
+            has_numbers: false,
+        });
+        KernelPanic {
+            kernel: self.names.of_launch(record.launch),
+            message: site.message_with(record.numbers),
+            file: site.file,
+            line: site.line,
+            column: site.column,
             block: record.block,
             thread: record.thread,
             grid_dim: record.grid_dim,

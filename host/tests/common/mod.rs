@@ -157,8 +157,7 @@ pub fn signed_kernel<K: Kernel>() -> warpsmith_signature::Kernel {
     warpsmith_signature::Kernel {
         name: K::NAME.into(),
         record: K::RECORD.into(),
-        takes_launch: false,
-        variables: vec![],
+        ..Default::default()
     }
 }
 

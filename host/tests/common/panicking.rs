@@ -53,11 +53,11 @@ pub fn ptx() -> String {
         name: name.into(),
         record: vec![],
         takes_launch: true,
-        variables: vec![],
+        ..Kernel::default()
     };
     let signature = Signature {
         kernels: NAMES.into_iter().chain(["at"]).map(kernel).collect(),
-        variables: vec![],
+        ..Signature::default()
     };
     // SAFETY: the entries have the launch's parameters, and no records by which a safe launch could be made.
     unsafe { warpsmith_signature::sign(&text, &signature) }

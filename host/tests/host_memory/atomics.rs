@@ -43,7 +43,7 @@ DONE:
 fn kernel(gpu: &Gpu) -> Result<TypedKernel<count_until>> {
     let signature = Signature {
         kernels: vec![signed_kernel::<count_until>()],
-        variables: vec![],
+        ..Signature::default()
     };
     // SAFETY: the entry does what the kernel above does, and nothing else.
     let signed = unsafe { warpsmith_signature::sign(PTX, &signature) };

@@ -136,6 +136,7 @@ fn signed<K: Kernel>() -> String {
     let signature = Signature {
         kernels: vec![signed_kernel::<K>()],
         variables: vec![],
+        ..Signature::default()
     };
     // SAFETY: the entry, which does not do what `copy` says, is launched by nobody but `kernels_without_a_signature...`, which knows it.
     unsafe { warpsmith_signature::sign(PTX, &signature) }

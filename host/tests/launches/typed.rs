@@ -133,6 +133,7 @@ fn signed() -> String {
             signed_kernel::<before::outdated>(),
         ],
         variables: vec![],
+        ..Signature::default()
     };
     // SAFETY: the entries do what the kernels above do, and nothing else.
     unsafe { warpsmith_signature::sign(PTX, &signature) }

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::items::Items;
 use crate::error::BuildError;
 use crate::linker::call_chains::CallChains;
+use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
-use crate::linker::{lines, panics};
+use crate::linker::{lines, panic_tails, panics};
 use crate::linker::{replaced, spaces, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -33,6 +34,8 @@ pub(super) struct Compiled {
     pub chains: Option<CallChains>,
     /// The kernels that take the parameters of the launch.
     pub take_launch: Vec<String>,
+    /// The places at which it panics, by number.
+    pub panics: Vec<Site>,
 }
 
 /// Why a unit was not compiled.
@@ -91,17 +94,27 @@ fn compile_here(
     thread_exits::begin(&module);
     let literal_handler = panics::keep_literal_handler(&module);
     let replacements = replaced::keep_functions(&module);
+    let site_handlers = panic_sites::keep(&module);
+    let mut sites = Sites::of(&module);
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
+    sites.replace(&module);
+    panic_sites::hold(&module);
     replaced::replace(&module);
-    for kept in literal_handler.into_iter().chain(replacements) {
-        kept.internalise();
+    for handler in literal_handler.into_iter().chain(replacements) {
+        handler.internalise();
     }
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
+    // Of what was inlined meanwhile, too.
+    sites.replace(&module);
+    for handler in site_handlers {
+        handler.internalise();
+    }
+    panic_tails::merge(&module)?;
 
     // What must not disturb them.
     thread_exits::end(&module);
@@ -130,6 +143,7 @@ fn compile_here(
         ptx: Items::parse(&ptx),
         chains,
         take_launch,
+        panics: sites.into_all(),
     }))
 }
 

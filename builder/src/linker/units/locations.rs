@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use warpsmith_signature::Panic;
+
 use super::text::{Definition, Kind, ModuleText, Piece};
 use crate::linker::call_chains::Numbered;
 
@@ -63,6 +65,19 @@ impl PanicLocation {
     }
 }
 
+impl PanicLocation {
+    /// A panic there, of which more is not known.
+    pub fn panic(&self) -> Panic {
+        let file = self.file.strip_suffix(b"\0").unwrap_or(&self.file);
+        Panic {
+            file: String::from_utf8_lossy(file).into_owned(),
+            line: self.line,
+            column: self.column,
+            ..Panic::default()
+        }
+    }
+}
+
 /// What a constant without an address of its own is: its type, its value, and its alignment.
 pub(super) fn private_constant<'a>(definition: &Definition<'a>) -> Option<&'a str> {
     if definition.kind != Kind::Variable {
@@ -100,7 +115,7 @@ pub(super) fn name(number: usize) -> String {
 }
 
 /// What such a name begins with: no symbol of Rust's does.
-pub(super) const PREFIX: &str = "$location_";
+pub(in crate::linker) const PREFIX: &str = "$location_";
 
 /// The locations of a module, each once.
 #[derive(Default)]

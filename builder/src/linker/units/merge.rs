@@ -26,7 +26,7 @@ pub(super) fn merge(
         module.add(unit, compiled, number, &kept, visible);
     }
     let mut kernels = Vec::new();
-    for (number, (_, compiled)) in units.iter().enumerate() {
+    for (number, (unit, compiled)) in units.iter().enumerate() {
         for (n, item) in compiled.ptx.items.iter().enumerate() {
             if item.kind == ItemKind::Entry {
                 let reached = graph.reached(vec![(number, n)]);
@@ -38,6 +38,7 @@ pub(super) fn merge(
                         .filter(|name| visible.contains(*name))
                         .cloned()
                         .collect(),
+                    panics: unit.panics(compiled),
                 });
             }
         }
@@ -361,6 +362,7 @@ mod tests {
             )),
             chains: None,
             take_launch: Vec::new(),
+            panics: Vec::new(),
         };
         (unit, compiled)
     }

@@ -31,9 +31,11 @@ use locations::PanicLocation;
 use names::Names;
 use store::Store;
 
+pub(super) use locations::PREFIX as LOCATION;
 pub(super) use partition::Facts;
 use partition::Partition;
 use text::ModuleText;
+use warpsmith_signature::Panic;
 
 /// A module that is ready to be optimised.
 pub(super) struct Whole {
@@ -54,6 +56,8 @@ pub(super) struct Whole {
 pub(super) struct Translated {
     pub ptx: String,
     pub kernels: Vec<TranslatedKernel>,
+    /// Where functions panic that kernels have in common.
+    pub common_panics: Vec<Panic>,
     /// The units that were compiled. The others were in the cache.
     pub compiled: Vec<String>,
     /// Whether it was compiled in units, and so the places of panics are written by the linker.
@@ -66,6 +70,8 @@ pub(super) struct TranslatedKernel {
     pub takes_launch: bool,
     /// The variables that it reaches, of those that the host can name.
     pub variables: HashSet<String>,
+    /// Where it panics.
+    pub panics: Vec<Panic>,
 }
 
 /// What is compiled by itself.
@@ -75,6 +81,23 @@ struct Unit {
     /// Line `n` of its text is this one of the source, at `n - 1`; `None` if they are the source's.
     lines: Option<Vec<u32>>,
     locations: Vec<PanicLocation>,
+}
+
+impl Unit {
+    /// Where it panics, with what the source says of these places now.
+    fn panics(&self, compiled: &Compiled) -> Vec<Panic> {
+        let panics = compiled.panics.iter();
+        panics
+            .map(|site| {
+                let location = self.locations.get(site.location);
+                location.map_or_else(Panic::default, |location| Panic {
+                    message: site.message.clone(),
+                    has_numbers: site.has_numbers,
+                    ..location.panic()
+                })
+            })
+            .collect()
+    }
 }
 
 /// Compiles a module.
@@ -133,9 +156,17 @@ pub(super) fn translate(job: &Arc<LinkJob>, whole: &Whole) -> Result<Translated,
         .zip(results.into_iter().flatten())
         .collect();
     let (ptx, kernels) = merge::merge(&units, &whole.visible);
+    let is_common = |(_, compiled): &&(Unit, Compiled)| {
+        let mut items = compiled.ptx.items.iter();
+        items.all(|item| item.kind != items::ItemKind::Entry)
+    };
+    let common = units.iter().filter(is_common);
     Ok(Translated {
         ptx,
         kernels,
+        common_panics: common
+            .flat_map(|(unit, compiled)| unit.panics(compiled))
+            .collect(),
         compiled,
         is_cut: units.iter().all(|(unit, _)| unit.lines.is_some()),
     })

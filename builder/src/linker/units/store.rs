@@ -123,6 +123,7 @@ mod tests {
             },
             chains: None,
             take_launch: vec!["kernel".into()],
+            panics: Vec::new(),
         }
     }
 

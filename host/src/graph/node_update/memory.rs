@@ -107,12 +107,12 @@ impl GraphExec {
 
     /// Gives a fill another value or other memory, from the next launch on: as [`set_kernel`](Self::set_kernel).
     ///
-    /// Drivers do not do this for memory of a pool, which a [`DeviceBuffer`](crate::DeviceBuffer) is: put such a fill into a child graph, and change
-    /// that ([`set_child`](Self::set_child)).
+    /// Some drivers, and the simulator, do not do this for memory of a pool, which a [`DeviceBuffer`](crate::DeviceBuffer) is (driver 580.159.04 does): a
+    /// program that is to run with all of them puts such a fill into a child graph, and changes that ([`set_child`](Self::set_child)).
     ///
     /// # Errors
     ///
-    /// The memory is a pool's or empty, the value is wider than 4 bytes and no repetition of a narrower pattern; and those of
+    /// The driver refuses memory of a pool, or it is empty; the value is wider than 4 bytes and no repetition of a narrower pattern; and those of
     /// [`set_kernel`](Self::set_kernel).
     // covers: GRAPH-50, GRAPH-53
     pub fn set_fill<D: DeviceWrite + ?Sized>(

@@ -1,0 +1,221 @@
+//! Panics at places that are known, by number.
+//!
+//! A panic whose location is a constant, and whose message is a literal or has two numbers of the thread's in it, needs no text on the
+//! device: it becomes a call of the device library's `__warpsmith_panic_at`, which is given the number of the place; what is at
+//! that place stands in the module's signature. The numbers are those of the unit, so that a kernel is not compiled anew because of
+//! another one. `panic_tails` makes one of all of a function's calls.
+
+use serde::{Deserialize, Serialize};
+use warpsmith_signature::{COMMON_PANICS, FIRST, SECOND};
+
+use super::panics::{self, LITERAL};
+use super::units::LOCATION;
+use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
+
+/// The device library's panic at a place.
+pub(super) const PANIC_AT: &str = "__warpsmith_panic_at";
+
+/// The same of a range that is wrong in one of three ways.
+const PANIC_AT_RANGE: &str = "__warpsmith_panic_at_range";
+
+/// Both: they are needed before anything calls them.
+pub(super) const HANDLERS: [&str; 2] = [PANIC_AT, PANIC_AT_RANGE];
+
+const BOUNDS_CHECK: &str = "__warpsmith_panic_bounds_check";
+const SLICE_INDEX: &str = "__warpsmith_slice_index_fail";
+
+/// The device library's panics that become panics at places.
+pub(super) const REPLACED: [&str; 3] = [BOUNDS_CHECK, SLICE_INDEX, LITERAL];
+
+/// A place that a unit knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Site {
+    /// The number of its location among the unit's.
+    pub location: usize,
+    pub message: String,
+    pub has_numbers: bool,
+}
+
+/// The places of a unit, by their numbers.
+pub(super) struct Sites {
+    first: u32,
+    all: Vec<Site>,
+}
+
+impl Sites {
+    /// None yet. Functions that kernels have in common have numbers apart from those of a kernel's own.
+    pub(super) fn of(module: &Module<'_>) -> Sites {
+        let mut functions = module.functions().into_iter();
+        let is_of_kernel = functions.any(super::is_kernel);
+        Sites {
+            first: if is_of_kernel { 0 } else { COMMON_PANICS },
+            all: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_all(self) -> Vec<Site> {
+        self.all
+    }
+
+    /// The number of the first of the places at which these messages belong to a location, a number of the type of `like`; `None` if the
+    /// location is not known. Where panics were made one, it is one of several.
+    fn number_at<'c>(
+        &mut self,
+        location: Value<'c>,
+        messages: &[(String, bool)],
+        like: Value<'c>,
+    ) -> Option<Value<'c>> {
+        if let Some(location) = location_of(location) {
+            let number = self.number(location, messages);
+            return Some(Value::integer_like(number.into(), like));
+        }
+        let is_phi = location.kind() == ValueKind::Instruction && location.opcode() == opcode::PHI;
+        let incoming = is_phi.then(|| location.incoming())?;
+        let known: Option<Vec<_>> = incoming
+            .iter()
+            .map(|(value, block)| Some((location_of(*value)?, *block)))
+            .collect();
+        let known = known?;
+        let number = location.build_phi_before(like);
+        for (location, block) in known {
+            let of_way = self.number(location, messages);
+            number.add_incoming(Value::integer_like(of_way.into(), like), block);
+        }
+        Some(number)
+    }
+
+    fn number(&mut self, location: usize, messages: &[(String, bool)]) -> u32 {
+        let sites = messages.iter().map(|(message, has_numbers)| Site {
+            location,
+            message: message.clone(),
+            has_numbers: *has_numbers,
+        });
+        let sites: Vec<Site> = sites.collect();
+        let known = self
+            .all
+            .windows(sites.len())
+            .position(|window| window == sites);
+        let index = known.unwrap_or_else(|| {
+            let index = self.all.len();
+            self.all.extend(sites);
+            index
+        });
+        self.first + index as u32
+    }
+
+    /// Replaces the panics whose places are known.
+    pub(super) fn replace(&mut self, module: &Module<'_>) {
+        let handler = |name| {
+            let function = module.function(name);
+            function.filter(|function| !function.is_declaration())
+        };
+        let (Some(panic_at), Some(panic_at_range)) = (handler(PANIC_AT), handler(PANIC_AT_RANGE))
+        else {
+            return;
+        };
+        for name in REPLACED {
+            let Some(function) = module.function(name) else {
+                continue;
+            };
+            for call in function.users() {
+                let is_call = call.kind() == ValueKind::Instruction
+                    && call.is_call()
+                    && call.callee() == Some(function);
+                if !is_call {
+                    continue;
+                }
+                let replaced = match name {
+                    SLICE_INDEX => self.range(call, panic_at_range),
+                    _ => self.two_numbers(name, call, panic_at),
+                };
+                if replaced.is_some() {
+                    call.erase();
+                }
+            }
+        }
+    }
+
+    /// Puts a panic at a place before a call of another one; `None` if its place is not known.
+    fn two_numbers<'c>(&mut self, name: &str, call: Value<'c>, to: Value<'c>) -> Option<()> {
+        let (message, numbers) = if name == LITERAL {
+            let nothing = Value::undefined(to.parameter(1)?.ty(), call);
+            let message = text(call.operand(0)?, call.operand(1)?)?;
+            ((message, false), [nothing, nothing])
+        } else {
+            let message =
+                format!("index out of bounds: the len is {FIRST} but the index is {SECOND}");
+            ((message, true), [call.operand(1)?, call.operand(0)?])
+        };
+        let number = self.number_at(call.operand(2)?, &[message], to.parameter(0)?)?;
+        call.build_call_before(to, &[number, numbers[0], numbers[1]]);
+        Some(())
+    }
+
+    fn range<'c>(&mut self, call: Value<'c>, to: Value<'c>) -> Option<()> {
+        let messages = [
+            format!("range start index {FIRST} out of range for slice of length {SECOND}"),
+            format!("range end index {FIRST} out of range for slice of length {SECOND}"),
+            format!("slice index starts at {FIRST} but ends at {SECOND}"),
+        ];
+        let messages = messages.map(|message| (message, true));
+        let number = self.number_at(call.operand(3)?, &messages, to.parameter(0)?)?;
+        let [start, end, len] = [call.operand(0)?, call.operand(1)?, call.operand(2)?];
+        call.build_call_before(to, &[number, start, end, len]);
+        Some(())
+    }
+}
+
+/// The number of a location among the unit's.
+fn location_of(value: Value<'_>) -> Option<usize> {
+    let is_variable = value.kind() == ValueKind::Global;
+    let name = is_variable.then(|| value.name())?;
+    name.strip_prefix(LOCATION)?.parse().ok()
+}
+
+/// The text of a constant, of which so many bytes are it.
+fn text(start: Value<'_>, length: Value<'_>) -> Option<String> {
+    let length = usize::try_from(length.as_integer()?).ok()?;
+    if length == 0 {
+        return Some(String::new());
+    }
+    if start.kind() != ValueKind::Global {
+        return None;
+    }
+    let value = start.initialiser()?;
+    let bytes = value.as_bytes().or_else(|| value.element(0)?.as_bytes())?;
+    String::from_utf8(bytes.get(..length)?.to_vec()).ok()
+}
+
+/// Keeps the device library's functions, although nothing calls them yet; gives those that are to be private again.
+pub(super) fn keep<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
+    let functions = HANDLERS.iter().filter_map(|name| module.function(name));
+    let kept: Vec<Value<'c>> = functions.filter(|f| f.is_internal()).collect();
+    kept.iter().for_each(|function| function.externalise());
+    kept
+}
+
+/// What keeps the panic a function, and a short one, until its calls are made one.
+pub(super) const HELD: [&str; 4] = ["noinline", "cold", "optsize", "minsize"];
+
+/// Lets the calls stay calls until they are made one.
+pub(super) fn hold(module: &Module<'_>) {
+    if let Some(function) = module.function(PANIC_AT) {
+        for flag in HELD {
+            function.add_flag(Attribute::Function, flag);
+        }
+    }
+}
+
+/// The functions that have panics which may become panics at places, each with what it needs then.
+pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
+    let has_handlers = module.function(PANIC_AT).is_some();
+    let replaced = REPLACED.iter().filter_map(|name| module.function(name));
+    let calls = replaced.flat_map(Value::users);
+    let calls = calls.filter(|user| user.kind() == ValueKind::Instruction);
+    let users = calls.filter_map(|call| Some(call.function()?.name()));
+    let of_literals = panics::needs(module).map(|(user, _)| user);
+    users
+        .chain(of_literals)
+        .filter(move |_| has_handlers)
+        .flat_map(|user| HANDLERS.map(|handler| (user.clone(), handler.to_owned())))
+}
