@@ -18,8 +18,11 @@ pub struct Set {
     /// Where the CUDA C++ twins are.
     pub twins: twins::Source,
     /// Runs the benchmark.
-    pub bench: fn(&Gpu, &bench::Options, &mut dyn FnMut(Progress)) -> Result<Written>,
+    pub bench: Benchmark,
 }
+
+/// What runs a benchmark: it is told what to measure, and tells where it is.
+pub type Benchmark = fn(&Gpu, &bench::Options, &mut dyn FnMut(Progress)) -> Result<Written>;
 
 /// The report of a benchmark as text.
 #[derive(Clone, Debug)]

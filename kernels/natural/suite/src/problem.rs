@@ -74,7 +74,7 @@ pub(crate) fn draw<T: Fill>(seed: u64, n: usize) -> Vec<T> {
 pub(crate) fn below(seed: u64, n: usize, limit: u32) -> Vec<u32> {
     let words = draw::<u32>(seed, n).into_iter();
     words
-        .map(|word| (u64::from(word) * u64::from(limit) >> 32) as u32)
+        .map(|word| ((u64::from(word) * u64::from(limit)) >> 32) as u32)
         .collect()
 }
 
