@@ -31,8 +31,9 @@ pub struct Comparison {
     compiler: String,
 }
 
-/// Compares the kernels of `ptx` with those of the files in `twins` that have the same names.
-pub fn compare(ptx: &str, twins: &Path, arch: Arch) -> Result<Comparison> {
+/// Compares the kernels of `ptx` with those of the files in `twins` that have the same names. `bare` holds the same kernels with traps in the
+/// place of panics: their loops are counted, among which those are not that write a message.
+pub fn compare(ptx: &str, bare: &str, twins: &Path, arch: Arch) -> Result<Comparison> {
     let nvcc = Nvcc::find_or_fetch()?;
     let sources = sources(twins)?;
     let mut theirs = BTreeMap::new();
@@ -40,9 +41,11 @@ pub fn compare(ptx: &str, twins: &Path, arch: Arch) -> Result<Comparison> {
         theirs.extend(kernels(&nvcc, &text, arch)?);
     }
     let mut pairs = Vec::new();
-    for (name, ours) in kernels(&nvcc, ptx, arch)? {
-        if let Some(twin) = theirs.remove(&name) {
-            pairs.push((ours, twin));
+    let mut bare = kernels(&nvcc, bare, arch)?;
+    for usage in nvcc.ptxas().report(ptx, arch)?.kernels {
+        let both = (bare.remove(&usage.name), theirs.remove(&usage.name));
+        if let (Some(ours), Some(twin)) = both {
+            pairs.push((Kernel { usage, ..ours }, twin));
         }
     }
     if let Some(name) = theirs.keys().next() {
@@ -177,7 +180,8 @@ impl Comparison {
     /// What the table's numbers are.
     pub fn legend(&self) -> String {
         format!(
-            "{} pairs, ours / nvcc's, both assembled by ptxas {}. A loop is `instructions:accesses to memory`, innermost ones only; \
+            "{} pairs, ours / nvcc's, both assembled by ptxas {}. Instructions and loops are those of kernels built with `--panic trap`, without \
+             the code that writes messages. A loop is `instructions:accesses to memory`, innermost ones only; \
              the ratio is that of instructions for each access in the tightest loop, or of all instructions where a side has none.",
             self.pairs.len(),
             self.compiler

@@ -106,11 +106,15 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             Project::KernelCrate { name, folder } if options.against_nvcc => {
                 for &arch in &archs {
                     let step = Step::begin(format!("{name} for {} and nvcc", arch.name()));
-                    let output = CudaBuilder::new(folder)
-                        .arch(arch)
-                        .panic(panic.into())
-                        .build()?;
-                    let found = against_nvcc::compare(&output.ptx, &folder.join("twins"), arch)?;
+                    let build = |panic: Panic| {
+                        CudaBuilder::new(folder)
+                            .arch(arch)
+                            .panic(panic.into())
+                            .build()
+                    };
+                    let (ptx, bare) = (build(panic)?.ptx, build(Panic::Trap)?.ptx);
+                    let twins = folder.join("twins");
+                    let found = against_nvcc::compare(&ptx, &bare, &twins, arch)?;
                     step.finish("compared");
                     println!("{}\n{}", found.table(), found.legend());
                 }

@@ -54,7 +54,7 @@ impl Report {
         options: &Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Report> {
-        bench::refuse_simulator(gpu, options)?;
+        bench::check(&crate::NATURAL, gpu, options)?;
         let setting = Setting::of(gpu, options)?;
         let mut session = Session::of(&crate::NATURAL, gpu)?;
         let measured = bench::measure_all(&mut session, options, progress)

@@ -18,6 +18,7 @@ pub use statistics::{Samples, Timing};
 
 use crate::case::{Case, Problem, Progress, Work};
 use crate::session::{Implementation, Session};
+use crate::set::{SUITE, Set};
 use crate::twins;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -116,7 +117,7 @@ pub struct Resources {
 
 /// Runs the suite's benchmark.
 pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Report> {
-    refuse_simulator(gpu, options)?;
+    check(&SUITE, gpu, options)?;
     let mut session = Session::new(gpu)?;
     let setting = Setting::of(gpu, options)?;
     let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
@@ -133,15 +134,15 @@ pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> 
     })
 }
 
-/// Refuses the simulator, unless it was asked for.
-pub fn refuse_simulator(gpu: &Gpu, options: &Options) -> Result<()> {
+/// Refuses the simulator, unless it was asked for, and names that no case of the set has.
+pub fn check(set: &'static Set, gpu: &Gpu, options: &Options) -> Result<()> {
     if gpu.is_simulator() && !options.on_simulator {
         bail!(
             "the benchmark needs a GPU: the simulator executes instructions one by one, so its times say nothing about a GPU. \
              To see the benchmark work all the same, ask for the simulator (`--device simulator`)"
         );
     }
-    Ok(())
+    set.chosen(&options.names).map(|_| ())
 }
 
 /// Measures the chosen cases of the session's set, each beside its twin where twins are asked for.
