@@ -84,6 +84,16 @@ pub enum BuildError {
         /// What it wrote.
         message: String,
     },
+    /// One of NVIDIA's other tools rejects a file.
+    #[error("{tool} rejects {}:\n{message}", file.display())]
+    Rejected {
+        /// The tool.
+        tool: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What it wrote.
+        message: String,
+    },
     /// An ingredient of the set-up is missing or broken.
     #[error("{0}")]
     Setup(String),

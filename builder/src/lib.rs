@@ -11,7 +11,8 @@
 //! 3. The linker puts all bitcode into one module, does what rustc cannot (convergence, address spaces, kernel
 //!    attributes, atomics' order, ...), and cuts it into units, one for each kernel. It optimises each with LLVM's own pipeline and
 //!    translates it to PTX, unless the cache has the PTX of the same unit, and puts the PTX together.
-//! 4. [`ptx`] reads back what each kernel needs; [`ptxas`] asks NVIDIA's assembler, where there is one.
+//! 4. [`ptx`] reads back what each kernel needs; [`ptxas`] asks NVIDIA's assembler, where there is one; [`nvcc`] makes what kernels are
+//!    compared with.
 //!
 //! Environment: `WARPSMITH_CACHE` (the cache folder), `WARPSMITH_PTXAS` (the assembler), `WARPSMITH_DUMP_IR` (a folder
 //! for the LLVM IR before and after optimisation).
@@ -38,6 +39,7 @@ mod llvm;
 mod module_crate;
 mod moved_lines;
 mod names;
+pub mod nvcc;
 mod nvidia_tools;
 mod options;
 mod parallel;

@@ -33,10 +33,17 @@ pub(crate) const NVCC: Tool = Tool {
     ],
 };
 
+/// nvdisasm alone.
+pub(crate) const NVDISASM: Tool = Tool {
+    name: "nvdisasm",
+    folder: "nvidia-nvdisasm",
+    packages: &["nvidia-cuda-nvdisasm"],
+};
+
 /// A tool that an earlier set-up put into the cache.
 pub fn installed_tool(name: &str) -> Option<PathBuf> {
     let cache = cache::folder().ok()?;
-    [PTXAS, NVCC]
+    [PTXAS, NVCC, NVDISASM]
         .iter()
         .find_map(|tool| tool_in(&cache.join(tool.folder), name))
 }

@@ -46,6 +46,8 @@ pub struct PtxasReport {
     pub kernels: Vec<KernelUsage>,
     /// Its warnings.
     pub warnings: Vec<String>,
+    /// The cubin.
+    pub image: Vec<u8>,
 }
 
 impl Ptxas {
@@ -92,18 +94,19 @@ impl Ptxas {
         Ok(self.report(ptx, arch)?.kernels)
     }
 
-    /// As [`Ptxas::check`], with ptxas's warnings: of a stack whose size it cannot compute, say.
+    /// As [`Ptxas::check`], with ptxas's warnings, of a stack whose size it cannot compute, say; and with the machine code.
     pub fn report(&self, ptx: &str, arch: Arch) -> Result<PtxasReport, BuildError> {
         let folder = tempfile::tempdir().context("cannot create", std::env::temp_dir())?;
         let input = folder.path().join("kernels.ptx");
         std::fs::write(&input, ptx).context("cannot write", &input)?;
+        let cubin = folder.path().join("kernels.cubin");
         let run = |arch: &str| {
             Command::new(&self.path)
                 .arg("--verbose")
                 .arg(format!("--gpu-name={arch}"))
                 .arg(&input)
                 .arg("--output-file")
-                .arg(folder.path().join("kernels.cubin"))
+                .arg(&cubin)
                 .output()
                 .context("cannot run", &self.path)
         };
@@ -126,6 +129,7 @@ impl Ptxas {
                     .map(|warning| names::demangle_words(&warning))
                     .collect(),
                 kernels: parse(&text),
+                image: std::fs::read(&cubin).context("cannot read", &cubin)?,
             });
         }
         let reason: Vec<&str> = text.lines().filter(|l| !l.contains("info")).collect();

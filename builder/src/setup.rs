@@ -1,7 +1,5 @@
 //! Fetches what device builds can use and do not need: NVIDIA's compiler tools, from PyPI.
 
-use std::path::PathBuf;
-
 use crate::admission;
 use crate::core_source;
 use crate::error::BuildError;
@@ -27,10 +25,4 @@ pub fn device_sysroot() -> Result<DeviceSysroot, BuildError> {
 pub fn ptxas() -> Result<Ptxas, BuildError> {
     let tool = nvidia_tools::install(&nvidia_tools::PTXAS)?;
     Ok(Ptxas::at(tool))
-}
-
-/// Installs `nvcc` into the cache, with the headers and libraries that it needs to make PTX or cubins, and
-/// returns its path. Needs Python with pip.
-pub fn nvcc() -> Result<PathBuf, BuildError> {
-    nvidia_tools::install(&nvidia_tools::NVCC)
 }

@@ -1,9 +1,10 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `environment` (variables), `workspace` (paths), `project` (users' projects), `toolchains` (rustup's)
+//! finding what it built), `against_nvcc` (our code beside nvcc's), `environment` (variables), `workspace` (paths), `project` (users' projects), `toolchains` (rustup's)
 //! and `progress` (saying what goes on).
 
+mod against_nvcc;
 mod cargo;
 mod commands;
 mod driver;

@@ -3,6 +3,7 @@
 #   ./run.sh test [FILTER]     every device test
 #   ./run.sh run [OPTIONS]     every kernel once, each checked against its CPU oracle
 #   ./run.sh bench [OPTIONS]   ours against the nvcc twins and the measured roofs
+#   ./run.sh bench-natural [OPTIONS]  the natural kernels against plain CUDA C++; `--markdown FILE` writes the page of the book
 #   ./run.sh bench-host        the host library beside plain calls of the driver, and of NCCL
 #   ./run.sh example [NAME [ARGUMENTS]]  an example; without a name, which there are
 #   ./run.sh record OUT [OPTIONS]  what the arithmetic answers, written below OUT
@@ -32,10 +33,11 @@ case $what in
     shift
     exec "$here/examples/$name" "$@"
     ;;
+  bench-natural) exec "$here/natural" bench "$@" ;;
   run | bench) exec "$here/suite" "$what" "$@" ;;
   record | compare) exec "$here/recorder" "$what" "$@" ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

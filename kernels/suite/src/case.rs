@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use warpsmith_host::prelude::*;
 
 /// One kernel of the suite with its problems.
+#[derive(Debug)]
 pub struct Case {
     /// The name on the command line; also the name of its page in the docs.
     pub name: &'static str,

@@ -20,14 +20,17 @@ mod cases;
 pub mod check;
 pub mod equalize;
 pub mod histograms;
+pub mod program;
 pub mod random;
 pub mod session;
+pub mod set;
 pub mod table;
 pub mod twins;
 
 pub use case::{Case, Outcome, Progress};
 pub use cases::cases;
 pub use session::Session;
+pub use set::Set;
 
 /// The kernels' PTX.
 pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
@@ -38,5 +41,5 @@ pub const BROKEN_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/broken.ptx"
 
 /// The case of this name.
 pub fn case(name: &str) -> Option<&'static Case> {
-    cases().iter().find(|case| case.name == name)
+    set::SUITE.case(name)
 }

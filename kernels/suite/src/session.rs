@@ -1,6 +1,7 @@
 //! A device with the suite's kernels loaded, and their CUDA C++ twins where there is a compiler for them.
 
 use crate::random::{Fill, Kernels};
+use crate::set::{SUITE, Set};
 use anyhow::{Result, anyhow};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,7 +23,9 @@ pub struct Session {
     pub gpu: Gpu,
     /// The stream that everything runs on.
     pub stream: Stream,
-    /// The module made from [`crate::PTX`].
+    /// What was loaded.
+    pub set: &'static Set,
+    /// The module made from the set's PTX.
     pub module: Module,
     twins: HashMap<String, Module>,
     pub(crate) fill: Kernels,
@@ -31,9 +34,19 @@ pub struct Session {
 impl Session {
     /// Loads the suite's kernels on `gpu`.
     pub fn new(gpu: &Gpu) -> Result<Session> {
-        let module = gpu.load(crate::PTX)?;
-        let fill = Kernels::new(&module)?;
+        Session::of(&SUITE, gpu)
+    }
+
+    /// Loads a set of kernels on `gpu`.
+    pub fn of(set: &'static Set, gpu: &Gpu) -> Result<Session> {
+        let module = gpu.load(set.ptx)?;
+        let fill = if set.ptx == crate::PTX {
+            Kernels::new(&module)?
+        } else {
+            Kernels::new(&gpu.load(crate::PTX)?)?
+        };
         Ok(Session {
+            set,
             gpu: gpu.clone(),
             stream: gpu.stream()?,
             module,

@@ -1,4 +1,4 @@
-//! Tables for the terminal.
+//! Tables for the terminal and the book.
 
 use crate::case::Outcome;
 use comfy_table::{Cell, CellAlignment, Table, presets};
@@ -41,6 +41,17 @@ pub fn empty(columns: &[&str]) -> Table {
         .load_style(presets::UTF8_FULL_CONDENSED)
         .set_header(columns.iter().map(Cell::new));
     table
+}
+
+/// A table of a page of the book.
+pub fn markdown<const N: usize>(
+    columns: &[&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head = line(&columns.map(String::from)) + &line(&columns.map(|_| "---".into()));
+    rows.into_iter()
+        .fold(head, |text, cells| text + &line(&cells))
 }
 
 #[cfg(test)]

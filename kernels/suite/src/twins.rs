@@ -1,30 +1,47 @@
 //! The CUDA C++ twins: found as source, compiled by the nvcc on the PATH, loaded as machine code.
 //!
 //! The source is looked for in `$WARPSMITH_TWINS`, then beside the program (a bundle carries it there), then in the
-//! source tree.
+//! source tree. A set of kernels may have its own folder within the first two.
 
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsmith_host::ComputeCapability;
 
-/// The folder with the twins' source.
-pub fn folder() -> Result<PathBuf> {
+/// Where the twins of a set of kernels are.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// Their folder within `$WARPSMITH_TWINS` and within the folder `twins` beside the program; empty for these themselves.
+    pub within: &'static str,
+    /// Their folder in the source tree.
+    pub tree: &'static str,
+}
+
+/// The folder with the source of these twins, which `stem` is one of.
+pub fn folder(source: Source, stem: &str) -> Result<PathBuf> {
+    let file = format!("{stem}.cu");
     let beside = std::env::current_exe()
         .ok()
         .and_then(|program| Some(program.parent()?.join("twins")));
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../twins");
-    let candidates = [
+    let carried = [
         std::env::var_os("WARPSMITH_TWINS").map(PathBuf::from),
         beside,
-        Some(tree),
     ];
-    candidates
+    carried
         .into_iter()
         .flatten()
-        .find(|folder| folder.join("saxpy.cu").is_file())
-        .context("cannot find the CUDA C++ twins: set WARPSMITH_TWINS to the folder with saxpy.cu")
+        .map(|folder| folder.join(source.within))
+        .chain([PathBuf::from(source.tree)])
+        .find(|folder| folder.join(&file).is_file())
+        .with_context(|| {
+            let wanted = Path::new(source.within).join(&file);
+            format!(
+                "cannot find the CUDA C++ twins: set WARPSMITH_TWINS to the folder with {}",
+                wanted.display()
+            )
+        })
 }
 
 /// nvcc's version line, or an error that says what to do.
@@ -41,18 +58,59 @@ pub fn compiler() -> Result<String> {
     Ok(line.trim().to_owned())
 }
 
-/// Compiles the twin `stem` for the session's device and adds it to the session.
-pub fn load(session: &mut Session, stem: &str) -> Result<()> {
-    if session.has_twin(stem) {
-        return Ok(());
+/// Compiles those of these twins that the session does not have yet, several at a time, and adds them to it.
+pub fn load(session: &mut Session, stems: &[&str]) -> Result<()> {
+    let mut missing: Vec<&str> = stems.to_vec();
+    missing.retain(|stem| !session.has_twin(stem));
+    missing.sort_unstable();
+    missing.dedup();
+    let (source, capability) = (session.set.twins, session.gpu.compute_capability());
+    let on_simulator = session.gpu.is_simulator();
+    let next = AtomicUsize::new(0);
+    let compile_some = || {
+        let mut done = Vec::new();
+        while let Some(&stem) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((stem, compile(source, stem, capability, on_simulator)));
+        }
+        done
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let compiled: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(compile_some)).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("compiling does not panic"))
+            .collect()
+    });
+    for (stem, image) in compiled {
+        let module = match image? {
+            Image::Ptx(text) => session.gpu.load(&text)?,
+            // SAFETY: nvcc has just made this image, and said that it succeeded.
+            Image::Cubin(image) => unsafe { session.gpu.load_binary(&image)? },
+        };
+        session.add_twin(stem, module);
     }
-    let source = folder()?.join(format!("{stem}.cu"));
-    let ComputeCapability { major, minor } = session.gpu.compute_capability();
+    Ok(())
+}
+
+/// What nvcc made of a twin.
+enum Image {
+    Ptx(String),
+    Cubin(Vec<u8>),
+}
+
+fn compile(
+    source: Source,
+    stem: &str,
+    ComputeCapability { major, minor }: ComputeCapability,
+    on_simulator: bool,
+) -> Result<Image> {
+    let source = folder(source, stem)?.join(format!("{stem}.cu"));
     let work = tempfile::tempdir().context("cannot make a temporary folder")?;
     // A kernel that calls the device runtime is left as PTX, for the driver to link; the others become machine code.
     let text = std::fs::read_to_string(&source)
         .with_context(|| format!("cannot read {}", source.display()))?;
-    let as_ptx = text.contains("cudaGraphSetConditional") || session.gpu.is_simulator();
+    let as_ptx = text.contains("cudaGraphSetConditional") || on_simulator;
     let target = work
         .path()
         .join(if as_ptx { "twin.ptx" } else { "twin.cubin" });
@@ -76,13 +134,9 @@ pub fn load(session: &mut Session, stem: &str) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let module = if as_ptx {
-        session.gpu.load(&std::fs::read_to_string(&target)?)?
+    Ok(if as_ptx {
+        Image::Ptx(std::fs::read_to_string(&target)?)
     } else {
-        let image = std::fs::read(&target)?;
-        // SAFETY: nvcc has just made this image, and said that it succeeded.
-        unsafe { session.gpu.load_binary(&image)? }
-    };
-    session.add_twin(stem, module);
-    Ok(())
+        Image::Cubin(std::fs::read(&target)?)
+    })
 }

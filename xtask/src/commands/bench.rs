@@ -5,6 +5,9 @@ use crate::{cargo, workspace};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
+/// The page of the book that holds the natural kernels against nvcc's.
+const NATURAL_PAGE: &str = "docs/src/natural.md";
+
 /// The options of `cargo xtask bench`.
 #[derive(clap::Args)]
 pub struct Options {
@@ -21,6 +24,12 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Each natural kernel beside plain CUDA C++, on a GPU; all of them write the page of the book.
+    Natural {
+        /// Handed on: kernels' names, `--json FILE` ...
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Launches, graphs, allocations and copies of the host library beside plain calls of the driver, and collectives beside NCCL's, on a GPU.
     Host,
     /// Warp instructions a second and core, and what each check costs.
@@ -34,8 +43,12 @@ enum Benchmark {
 /// Measures what was asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.benchmark {
-        None => kernels(&[]),
-        Some(Benchmark::Kernels { arguments }) => kernels(arguments),
+        None => kernels(run::SUITE, &[]),
+        Some(Benchmark::Kernels { arguments }) => kernels(run::SUITE, arguments),
+        Some(Benchmark::Natural { arguments }) if arguments.is_empty() => {
+            kernels(run::NATURAL, &["--markdown".into(), NATURAL_PAGE.into()])
+        }
+        Some(Benchmark::Natural { arguments }) => kernels(run::NATURAL, arguments),
         Some(Benchmark::Host) => {
             let host = example("warpsmith-host", "cost")?;
             if host != ExitCode::SUCCESS {
@@ -55,10 +68,10 @@ fn example(package: &str, name: &str) -> Result<ExitCode> {
     cargo::run(cargo::command().args(arguments).args(["--example", name]))
 }
 
-fn kernels(arguments: &[String]) -> Result<ExitCode> {
+fn kernels(program: run::Program, arguments: &[String]) -> Result<ExitCode> {
     setup::prepare()?;
-    let suite = run::build_suite(&["--release", "--quiet"])?;
-    let mut command = Command::new(suite);
+    let program = program.build(&["--release", "--quiet"])?;
+    let mut command = Command::new(program);
     command
         .arg("bench")
         .args(arguments)

@@ -3,7 +3,7 @@
 
 use super::setup;
 use crate::project::{self, Project};
-use crate::{progress::Step, workspace};
+use crate::{against_nvcc, progress::Step, workspace};
 use anyhow::{Context, Result, bail};
 use comfy_table::{Table, presets};
 use std::collections::HashMap;
@@ -15,10 +15,14 @@ use warpsmith_builder::ptxas::{KernelUsage, Ptxas};
 use warpsmith_builder::{Arch, CudaBuilder, PanicStrategy};
 
 /// The workspace's kernel crates, by package name and folder.
-const CRATES: [(&str, &str); 2] = [
+const CRATES: [(&str, &str); 3] = [
     ("warpsmith-kernels", "kernels"),
+    (NATURAL, "kernels/natural"),
     ("warpsmith-test-kernels", "tests/kernels"),
 ];
+
+/// The kernels that are compared with nvcc's where none are named.
+const NATURAL: &str = "warpsmith-natural";
 
 /// The options of `cargo xtask build-ptx`.
 #[derive(clap::Args)]
@@ -43,6 +47,11 @@ pub struct Options {
     /// Have ptxas compile the PTX, and fail if it is not to be found. Without this, it is asked where it is found.
     #[arg(long)]
     check: bool,
+    /// Compare the kernels with those of the same names in CUDA C++ that stand in the folder `twins` of the kernel crate: registers, local
+    /// memory, and the instructions of innermost loops. nvcc and nvdisasm are fetched from PyPI; nvcc needs a C++ compiler. Without names,
+    /// the natural kernels are compared.
+    #[arg(long)]
+    against_nvcc: bool,
 }
 
 /// The panic strategies by their names.
@@ -81,6 +90,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             "the build script of a project says what to build its kernels for: leave `--arch` and `--panic` away, and change `.arch(..)` there"
         );
     }
+    if projects.iter().any(is_scripted) && options.against_nvcc {
+        bail!(
+            "--against-nvcc is for kernel crates with a folder `twins`: name the kernel crate of the project"
+        );
+    }
     if archs.is_empty() {
         archs.push(Arch::Sm90);
     }
@@ -89,6 +103,22 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let workspace_out = workspace::root().join("target").join("ptx");
     for project in &projects {
         match project {
+            Project::KernelCrate { name, folder } if options.against_nvcc => {
+                for &arch in &archs {
+                    let step = Step::begin(format!("{name} for {} and nvcc", arch.name()));
+                    let build = |panic: Panic| {
+                        CudaBuilder::new(folder)
+                            .arch(arch)
+                            .panic(panic.into())
+                            .build()
+                    };
+                    let (ptx, bare) = (build(panic)?.ptx, build(Panic::Trap)?.ptx);
+                    let twins = folder.join("twins");
+                    let found = against_nvcc::compare(&ptx, &bare, &twins, arch)?;
+                    step.finish("compared");
+                    println!("{}\n{}", found.table(), found.legend());
+                }
+            }
             Project::KernelCrate { name, folder } => {
                 let report = Reporter::new(options, workspace_out.clone(), &ptxas)?;
                 for &arch in &archs {
@@ -111,7 +141,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             }
         }
     }
-    if ptxas.is_none() {
+    if ptxas.is_none() && !options.against_nvcc {
         println!(
             "Registers, stack and spills are ptxas' to say: `cargo xtask setup --ptxas` fetches it."
         );
@@ -168,7 +198,11 @@ fn chosen(options: &Options) -> Result<Vec<Project>> {
         })
     };
     if options.package.is_empty() && options.folders.is_empty() {
-        return Ok(known().collect());
+        let is_asked = |project: &Project| {
+            !options.against_nvcc
+                || matches!(project, Project::KernelCrate { name, .. } if name == NATURAL)
+        };
+        return Ok(known().filter(is_asked).collect());
     }
     let packages = options.package.iter().map(|asked| {
         let is_asked =

@@ -1,10 +1,10 @@
 //! `cargo xtask bundle DIR`: a relocatable folder to carry to a GPU machine that has no Rust.
 //!
-//! It holds the integration tests, also those of features, the suite's program (kernels and benchmark, their PTX inside), the
-//! CUDA C++ twins as source, the host library's benchmark, the examples, the recorder of arithmetic, and
-//! `run.sh test|run|bench|bench-host|example|record`.
+//! It holds the integration tests, also those of features, the programs of the suite and of the natural kernels (kernels and benchmark,
+//! their PTX inside), the CUDA C++ twins as source, the host library's benchmark, the examples, the recorder of arithmetic, and
+//! `run.sh test|run|bench|bench-natural|bench-host|example|record`.
 
-use super::{record, setup, test};
+use super::{record, run, setup, test};
 use crate::cargo::{self, Executable};
 use crate::{environment, workspace};
 use anyhow::{Context, Result, bail};
@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The packages whose integration tests run on any device.
-const TESTED: [&str; 5] = [
+const TESTED: [&str; 6] = [
     "warpsmith-driver",
     "warpsmith-tests",
     "warpsmith-host",
     "warpsmith-nccl",
     "warpsmith-suite",
+    "warpsmith-natural-suite",
 ];
 /// The integration tests among them that need the source tree, a compiler or cargo's target folder, and so stay behind.
 const NEED_THE_SOURCE: [&str; 3] = ["command", "compile_fail", "snapshots"];
@@ -74,7 +75,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .with_context(|| format!("could not make {}", options.dir.display()))?;
     fs::set_permissions(&options.dir, fs::Permissions::from_mode(0o755))?;
     eprintln!(
-        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench, bench-host, example or record there",
+        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench, bench-natural, bench-host, example or record there",
         options.dir.display()
     );
     Ok(ExitCode::SUCCESS)
@@ -99,8 +100,10 @@ fn refuse_foreign_folder(dir: &Path) -> Result<()> {
 
 /// Puts everything into `staging`.
 fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
-    let suite = super::run::build_suite(&["--release"])?;
+    let suite = run::SUITE.build(&["--release"])?;
     install(&suite, &staging.join("suite"), keep_symbols)?;
+    let natural = run::NATURAL.build(&["--release"])?;
+    install(&natural, &staging.join("natural"), keep_symbols)?;
 
     let recorder = record::build(&["--release"])?;
     install(&recorder, &staging.join("recorder"), keep_symbols)?;
@@ -139,19 +142,25 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     build_library(&workspace::root().join(source), &staging.join(tool))?;
 
     let twins = staging.join("twins");
-    fs::create_dir(&twins)?;
-    for entry in fs::read_dir(workspace::root().join("kernels").join("twins"))? {
-        let path = entry?.path();
-        if path.is_file() {
-            fs::copy(
-                &path,
-                twins.join(path.file_name().context("a twin has a name")?),
-            )?;
-        }
-    }
+    copy_files(&workspace::root().join("kernels/twins"), &twins)?;
+    let natural = workspace::root().join("kernels/natural/twins");
+    copy_files(&natural, &twins.join("natural"))?;
     let run_sh = staging.join("run.sh");
     fs::write(&run_sh, RUN_SH)?;
     fs::set_permissions(&run_sh, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+/// Copies the files of a folder into a new one.
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if path.is_file() {
+            let name = path.file_name().context("a file has a name")?;
+            fs::copy(&path, to.join(name))?;
+        }
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::setup;
 use crate::cargo;
 use anyhow::{Context, Result};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// The options of `cargo xtask run`.
@@ -30,7 +31,7 @@ pub struct Options {
 /// Builds the suite and hands the options on to it.
 pub fn run(options: &Options) -> Result<ExitCode> {
     setup::prepare()?;
-    let suite = build_suite(&["--quiet"])?;
+    let suite = SUITE.build(&["--quiet"])?;
     let mut command = Command::new(suite);
     command.arg(if options.list { "list" } else { "run" });
     if !options.list {
@@ -49,14 +50,38 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     cargo::run(&mut command)
 }
 
-/// Builds the suite's program and answers where it lies.
-pub fn build_suite(flags: &[&str]) -> Result<std::path::PathBuf> {
-    let mut arguments = vec!["build", "--package", "warpsmith-suite", "--bin", "suite"];
-    arguments.extend(flags);
-    eprintln!("  ... building the suite and its kernels");
-    cargo::build(&arguments)?
-        .into_iter()
-        .find(|executable| executable.name == "suite")
-        .map(|executable| executable.path)
-        .context("cargo built the package `warpsmith-suite` but named no program `suite`")
+/// A program that lists, runs and times a set of kernels.
+#[derive(Clone, Copy)]
+pub struct Program {
+    package: &'static str,
+    name: &'static str,
+}
+
+/// That of the reference suite.
+pub const SUITE: Program = Program {
+    package: "warpsmith-suite",
+    name: "suite",
+};
+
+/// That of the natural kernels.
+pub const NATURAL: Program = Program {
+    package: "warpsmith-natural-suite",
+    name: "natural",
+};
+
+impl Program {
+    /// Builds it and answers where it lies.
+    pub fn build(self, flags: &[&str]) -> Result<PathBuf> {
+        let Program { package, name } = self;
+        let mut arguments = vec!["build", "--package", package, "--bin", name];
+        arguments.extend(flags);
+        eprintln!("  ... building `{name}` and its kernels");
+        cargo::build(&arguments)?
+            .into_iter()
+            .find(|executable| executable.name == name)
+            .map(|executable| executable.path)
+            .with_context(|| {
+                format!("cargo built the package `{package}` but named no program `{name}`")
+            })
+    }
 }

@@ -7,17 +7,21 @@ mod date;
 mod overhead;
 mod report;
 mod roofs;
+mod setting;
 mod statistics;
 
 pub use overhead::Overhead;
-pub use report::{Report, Resources, Row, Side};
+pub use report::{Report, Row};
 pub use roofs::Roofs;
+pub use setting::Setting;
 pub use statistics::{Samples, Timing};
 
-use crate::case::{Case, Problem, Progress};
+use crate::case::{Case, Problem, Progress, Work};
 use crate::session::{Implementation, Session};
-use crate::{cases, twins};
+use crate::set::{SUITE, Set};
+use crate::twins;
 use anyhow::{Context, Result, bail};
+use serde::Serialize;
 use std::time::Duration;
 use warpsmith_host::prelude::*;
 
@@ -57,24 +61,109 @@ impl Default for Options {
 /// More than the L2 cache of any GPU so far (an H200 has 60 MB).
 const FLUSH: usize = 256 << 20;
 
-/// Runs the benchmark.
+/// What was measured of one case.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The case.
+    pub case: &'static Case,
+    /// The problem.
+    pub shape: String,
+    /// Its work.
+    pub work: Work,
+    /// Ours.
+    pub ours: Side,
+    /// The twin, where twins were asked for.
+    pub twin: Option<Side>,
+}
+
+/// One implementation of a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// Its times.
+    pub timing: Timing,
+    /// What was verified after timing.
+    pub verified: String,
+    /// What its entries use.
+    pub resources: Vec<Resources>,
+}
+
+impl Side {
+    /// Registers and local memory of its entries, in the words of tables.
+    pub fn used(&self) -> String {
+        let each: Vec<_> = self
+            .resources
+            .iter()
+            .map(|entry| match entry.local_bytes {
+                0 => entry.registers.to_string(),
+                local => format!("{} + {local} B local", entry.registers),
+            })
+            .collect();
+        each.join(" / ")
+    }
+}
+
+/// What an entry uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resources {
+    /// The entry's name.
+    pub entry: String,
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes of local memory a thread: spills and arrays that are not in registers.
+    pub local_bytes: usize,
+    /// Bytes of static shared memory a block.
+    pub static_shared_bytes: usize,
+}
+
+/// Runs the suite's benchmark.
 pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Report> {
+    check(&SUITE, gpu, options)?;
+    let mut session = Session::new(gpu)?;
+    let setting = Setting::of(gpu, options)?;
+    let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
+    let measured = measure_all(&mut session, options, progress)?;
+    let rows = measured
+        .into_iter()
+        .map(|measured| Row::new(measured, &roofs));
+    let overhead = overhead::measure(&session).context("cannot measure the cost of a launch")?;
+    Ok(Report {
+        setting,
+        roofs,
+        rows: rows.collect(),
+        launch: overhead,
+    })
+}
+
+/// Refuses the simulator, unless it was asked for, and names that no case of the set has.
+pub fn check(set: &'static Set, gpu: &Gpu, options: &Options) -> Result<()> {
     if gpu.is_simulator() && !options.on_simulator {
         bail!(
             "the benchmark needs a GPU: the simulator executes instructions one by one, so its times say nothing about a GPU. \
              To see the benchmark work all the same, ask for the simulator (`--device simulator`)"
         );
     }
-    let chosen = chosen(&options.names)?;
-    let mut session = Session::new(gpu)?;
-    let compiler = if options.twins {
-        Some(twins::compiler()?)
-    } else {
-        None
-    };
-    let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
-    let mut flush = Flush::new(&session)?;
-    let mut rows = Vec::new();
+    set.chosen(&options.names).map(|_| ())
+}
+
+/// Measures the chosen cases of the session's set, each beside its twin where twins are asked for.
+pub fn measure_all(
+    session: &mut Session,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Measured>> {
+    let chosen = session.set.chosen(&options.names)?;
+    if options.twins {
+        let stems: Vec<&str> = chosen.iter().map(|case| case.twin).collect();
+        progress(Progress {
+            case: session.set.name,
+            step: "compiling the twins".into(),
+            done: 0,
+            steps: chosen.len(),
+        });
+        twins::load(session, &stems)?;
+    }
+    let mut flush = Flush::new(session)?;
+    let mut all = Vec::new();
     for (done, case) in chosen.iter().enumerate() {
         let mut step = |step: &str| {
             progress(Progress {
@@ -84,41 +173,18 @@ pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> 
                 steps: chosen.len(),
             });
         };
-        if options.twins {
-            step("compiling the twin");
-            twins::load(&mut session, case.twin)?;
-        }
-        rows.push(measure(
-            &session, case, options, &roofs, &mut flush, &mut step,
-        )?);
+        all.push(measure(session, case, options, &mut flush, &mut step)?);
     }
-    let overhead = overhead::measure(&session).context("cannot measure the cost of a launch")?;
-    Ok(Report::new(gpu, compiler, roofs, rows, overhead, options))
-}
-
-fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
-    if names.is_empty() {
-        return Ok(cases().iter().collect());
-    }
-    names
-        .iter()
-        .map(|name| {
-            crate::case(name).with_context(|| {
-                let all: Vec<_> = cases().iter().map(|case| case.name).collect();
-                format!("there is no case `{name}`; there are {}", all.join(", "))
-            })
-        })
-        .collect()
+    Ok(all)
 }
 
 fn measure(
     session: &Session,
-    case: &Case,
+    case: &'static Case,
     options: &Options,
-    roofs: &Roofs,
     flush: &mut Flush,
     step: &mut dyn FnMut(&str),
-) -> Result<Row> {
+) -> Result<Measured> {
     let doing = |what: &str| format!("{}: {what}", case.name);
     step("preparing");
     let size = options
@@ -178,14 +244,13 @@ fn measure(
     } else {
         None
     };
-    Ok(Row::new(
+    Ok(Measured {
         case,
-        problem.shape(),
-        problem.work(),
-        roofs,
+        shape: problem.shape(),
+        work: problem.work(),
         ours,
         twin,
-    ))
+    })
 }
 
 /// One launch on new inputs with a cold cache.

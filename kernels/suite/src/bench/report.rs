@@ -2,30 +2,22 @@
 
 use super::overhead::Overhead;
 use super::roofs::Roofs;
-use super::statistics::Timing;
-use super::{Options, date};
-use crate::case::{Case, Roof, Work};
+use super::setting::Setting;
+use super::{Measured, Side};
+use crate::case::Roof;
+use crate::set::Written;
 use crate::table;
+use anyhow::Result;
 use comfy_table::Table;
 use serde::Serialize;
 use std::fmt::Write;
-use warpsmith_host::prelude::*;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The day, UTC.
-    pub date: String,
-    /// The device's name.
-    pub device: String,
-    /// Whether that is the simulator, and the times mean nothing.
-    pub simulator: bool,
-    /// The driver's CUDA version.
-    pub driver: String,
-    /// nvcc's version, if there were twins.
-    pub compiler: Option<String>,
-    /// Timed launches of each implementation.
-    pub repetitions: usize,
+    /// When, where and with what it was.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// The measured roofs.
     pub roofs: Roofs,
     /// A row for each kernel.
@@ -55,39 +47,15 @@ pub struct Row {
     pub twin: Option<Side>,
 }
 
-/// One implementation of a kernel.
-#[derive(Clone, Debug, Serialize)]
-pub struct Side {
-    /// Its times.
-    pub timing: Timing,
-    /// What was verified after timing.
-    pub verified: String,
-    /// What its entries use.
-    pub resources: Vec<Resources>,
-}
-
-/// What an entry uses.
-#[derive(Clone, Debug, Serialize)]
-pub struct Resources {
-    /// The entry's name.
-    pub entry: String,
-    /// Registers a thread.
-    pub registers: u32,
-    /// Bytes of local memory a thread: spills and arrays that are not in registers.
-    pub local_bytes: usize,
-    /// Bytes of static shared memory a block.
-    pub static_shared_bytes: usize,
-}
-
 impl Row {
-    pub(super) fn new(
-        case: &Case,
-        shape: String,
-        work: Work,
-        roofs: &Roofs,
-        ours: Side,
-        twin: Option<Side>,
-    ) -> Row {
+    pub(super) fn new(measured: Measured, roofs: &Roofs) -> Row {
+        let Measured {
+            case,
+            shape,
+            work,
+            ours,
+            twin,
+        } = measured;
         let amount = if work.roof == Roof::Copy {
             work.bytes
         } else {
@@ -112,23 +80,11 @@ impl Row {
         let dash = || "-".to_owned();
         let unit = if self.roof == Roof::Copy { "B" } else { "FLOP" };
         let (ours, twin) = (&self.ours, self.twin.as_ref());
-        let timing = |t: &Timing| format!("{:.1} ± {:.1}%", t.median_us, t.spread() * 100.0);
-        let resources = |side: &Side| {
-            let each: Vec<_> = side
-                .resources
-                .iter()
-                .map(|r| match r.local_bytes {
-                    0 => r.registers.to_string(),
-                    local => format!("{} + {local} B local", r.registers),
-                })
-                .collect();
-            each.join(" / ")
-        };
         [
             self.kernel.clone(),
             self.shape.clone(),
-            timing(&ours.timing),
-            twin.map_or_else(dash, |twin| timing(&twin.timing)),
+            ours.timing.to_string(),
+            twin.map_or_else(dash, |twin| twin.timing.to_string()),
             self.of_twin
                 .map_or_else(dash, |ratio| format!("{ratio:.3}")),
             format!("{:.2} T{unit}/s", self.rate * 1e-12),
@@ -137,8 +93,8 @@ impl Row {
                 self.of_roof * 100.0,
                 format!("{:?}", self.roof).to_lowercase()
             ),
-            resources(ours),
-            twin.map_or_else(dash, resources),
+            ours.used(),
+            twin.map_or_else(dash, Side::used),
         ]
     }
 }
@@ -156,29 +112,13 @@ const COLUMNS: [&str; 9] = [
 ];
 
 impl Report {
-    pub(super) fn new(
-        gpu: &Gpu,
-        compiler: Option<String>,
-        roofs: Roofs,
-        rows: Vec<Row>,
-        launch: Overhead,
-        options: &Options,
-    ) -> Report {
-        Report {
-            date: date::today(),
-            device: crate::session::device(gpu),
-            simulator: gpu.is_simulator(),
-            driver: format!(
-                "CUDA {}{}",
-                gpu.driver_version(),
-                kernel_driver().map_or(String::new(), |v| format!(", driver {v}"))
-            ),
-            compiler,
-            repetitions: options.repetitions,
-            roofs,
-            rows,
-            launch,
-        }
+    /// The report as text.
+    pub fn written(&self) -> Result<Written> {
+        Ok(Written {
+            terminal: format!("{}\n{}", self.table(), self.summary()),
+            json: serde_json::to_string_pretty(self)? + "\n",
+            markdown: self.markdown(),
+        })
     }
 
     /// The kernels as a table for the terminal.
@@ -207,18 +147,7 @@ impl Report {
 
     /// The page for the docs.
     pub fn markdown(&self) -> String {
-        let mut page = String::from(
-            "<!-- Written by `cargo xtask bench`; do not edit. -->\n\n# Benchmarks\n\n",
-        );
-        if self.simulator {
-            page += "**On the simulator: the times mean nothing.**\n\n";
-        }
-        let compiler = self.compiler.as_deref().unwrap_or("no twins");
-        let _ = writeln!(
-            page,
-            "{}, {}, {}, twins by {compiler}.\n",
-            self.date, self.device, self.driver
-        );
+        let mut page = self.setting.heading("cargo xtask bench", "Benchmarks");
         let _ = writeln!(
             page,
             "Medians of {} launches each, timed between two events, ± half the distance of the quartiles. Before each \
@@ -226,14 +155,9 @@ impl Report {
              turns; both are verified again after timing. \"twin / ours\" above 1 means that ours is faster. The roofs \
              are measured in the same run. Ours are built with `PanicStrategy::Trap`: CUDA C++ has no bounds checks to \
              report from; what a report costs stands in \"Hear of a panic on the device\".\n",
-            self.repetitions
+            self.setting.repetitions
         );
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        page += &line(&COLUMNS.map(String::from));
-        page += &line(&COLUMNS.map(|_| "---".into()));
-        for row in &self.rows {
-            page += &line(&row.cells());
-        }
+        page += &table::markdown(&COLUMNS, self.rows.iter().map(Row::cells));
         for (number, sentence) in self.summary().lines().enumerate() {
             let _ = write!(
                 page,
@@ -245,13 +169,4 @@ impl Report {
         page.push('\n');
         page
     }
-}
-
-/// The version of the kernel's driver, where the system tells it.
-fn kernel_driver() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
-    let word = text
-        .split_whitespace()
-        .find(|word| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit()))?;
-    Some(word.to_owned())
 }

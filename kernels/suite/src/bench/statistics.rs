@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
+use std::fmt;
 use std::time::Duration;
 
 /// The timings of one thing, which count once it has run at least once.
@@ -74,6 +75,13 @@ impl Timing {
     /// Half the distance between the quartiles, relative to the median.
     pub fn spread(&self) -> f64 {
         (self.upper_us - self.lower_us) / 2.0 / self.median_us
+    }
+}
+
+/// The median in microseconds, and how much the times differ.
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} ± {:.1}%", self.median_us, self.spread() * 100.0)
     }
 }
 

@@ -1,0 +1,51 @@
+//! Kernels as a newcomer writes them: safe where that is natural, with iterators, slices and `usize`, and without tuning. Each has a twin in
+//! `twins`: the same algorithm in CUDA C++, written as plainly.
+//!
+//! They show what a user meets first. `cargo xtask build-ptx --against-nvcc` compares the code of both, `cargo xtask bench natural` the
+//! times. A kernel that is slower than its twin is a matter for the builder or the device library: it is not tuned here.
+#![no_std]
+
+pub mod bfs_level;
+pub mod bilinear;
+pub mod binary_search;
+pub mod bitonic_block;
+pub mod bitonic_step;
+pub mod black_scholes;
+pub mod block_scan;
+pub mod block_sum;
+pub mod box_blur;
+pub mod edit_distance;
+pub mod equalize;
+pub mod fft_radix4;
+pub mod floyd_warshall;
+pub mod gemv_f16;
+pub mod half_axpy;
+pub mod hash_insert;
+pub mod interpreter;
+pub mod inverse_3x3;
+pub mod inverse_4x4;
+pub mod kmeans;
+pub mod layer_norm_bf16;
+pub mod life;
+pub mod mandelbrot;
+pub mod matmul_tiled;
+pub mod mod_pow;
+pub mod monte_carlo_pi;
+pub mod nbody;
+pub mod pagerank;
+pub mod particles;
+pub mod radix_histogram;
+pub mod radix_scatter;
+pub mod saxpy;
+pub mod saxpy_strided;
+pub mod sha256;
+pub mod smith_waterman;
+pub mod sobel;
+pub mod softmax_block;
+pub mod softmax_warp;
+pub mod spmv;
+pub mod stencil_2d;
+pub mod stencil_3d;
+pub mod string_match;
+pub mod transpose;
+pub mod xxhash;
