@@ -16,8 +16,8 @@ pub fn widen(module: &Module<'_>) {
         if !function.name().starts_with("llvm.memcpy.") {
             continue;
         }
-        for call in function.users() {
-            if call.is_call() && call.callee() == Some(function) && is_vector(call) {
+        for call in function.calls() {
+            if is_vector(call) {
                 call.build_vector_copy_before();
                 call.erase();
             }

@@ -7,7 +7,8 @@
 //!
 //! Units that several kernels have in common are left as they are: their kernels may differ.
 
-use crate::llvm::{Attribute, Module, Value, calling_convention::PTX_KERNEL};
+use super::is_kernel;
+use crate::llvm::{Attribute, Module, Value};
 
 /// The attribute of a kernel that is launched in fewer than three dimensions.
 pub(super) const DIMENSIONS: &str = "warpsmith-launch-dimensions";
@@ -16,10 +17,8 @@ const REGISTERS: &str = "llvm.nvvm.read.ptx.sreg.";
 
 /// Replaces what is known in the unit of one kernel.
 pub(super) fn fold(module: &Module<'_>) {
-    let mut kernels = module
-        .functions()
-        .into_iter()
-        .filter(|f| f.calling_convention() == PTX_KERNEL && !f.is_declaration());
+    let functions = module.functions().into_iter();
+    let mut kernels = functions.filter(|function| is_kernel(*function));
     let (Some(kernel), None) = (kernels.next(), kernels.next()) else {
         return;
     };
@@ -32,11 +31,9 @@ pub(super) fn fold(module: &Module<'_>) {
         let Some(value) = shape.value(register) else {
             continue;
         };
-        for call in function.users() {
-            if call.is_call() && call.callee() == Some(function) {
-                call.replace_uses_with(Value::integer_like(value.into(), call));
-                call.erase();
-            }
+        for call in function.calls() {
+            call.replace_uses_with(Value::integer_like(value.into(), call));
+            call.erase();
         }
     }
 }

@@ -157,9 +157,13 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
-    panics::keep_literal_handler(&module);
-    panic_sites::keep(&module);
-    replaced::keep_functions(&module);
+    for symbols in [
+        &[panics::LITERAL][..],
+        &panic_sites::HANDLERS,
+        &replaced::FUNCTIONS,
+    ] {
+        symbols::keep(&module, symbols);
+    }
     module.run_passes("globaldce", None)?;
     let exits = thread_exits::decide(&module, &job.foreign)?;
     let missing = unresolved::describe(&module, &job.foreign);
@@ -292,7 +296,8 @@ fn load<'c>(
     }
     let mut of_libraries = HashSet::new();
     let mut library = archive::Library::open(job.libraries.iter().map(PathBuf::as_path))?;
-    let mut missing: Vec<String> = panics::replacements().map(String::from).collect();
+    let of_panics = panics::replacements().chain(panic_sites::HANDLERS);
+    let mut missing: Vec<String> = of_panics.map(String::from).collect();
     let mut asked = HashSet::new();
     while !missing.is_empty() {
         for symbol in missing {

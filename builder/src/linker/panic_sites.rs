@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 use warpsmith_signature::{COMMON_PANICS, FIRST, SECOND};
 
-use super::panics::{self, LITERAL};
-use super::units::LOCATION;
+use super::panics::{self, BOUNDS_CHECK, LITERAL, SLICE_INDEX};
+use super::symbols::LOCATION;
 use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
 
 /// The device library's panic at a place.
@@ -21,11 +21,8 @@ const PANIC_AT_RANGE: &str = "__warpsmith_panic_at_range";
 /// Both: they are needed before anything calls them.
 pub(super) const HANDLERS: [&str; 2] = [PANIC_AT, PANIC_AT_RANGE];
 
-const BOUNDS_CHECK: &str = "__warpsmith_panic_bounds_check";
-const SLICE_INDEX: &str = "__warpsmith_slice_index_fail";
-
 /// The device library's panics that become panics at places.
-pub(super) const REPLACED: [&str; 3] = [BOUNDS_CHECK, SLICE_INDEX, LITERAL];
+const REPLACED: [&str; 3] = [BOUNDS_CHECK, SLICE_INDEX, LITERAL];
 
 /// A place that a unit knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,13 +114,7 @@ impl Sites {
             let Some(function) = module.function(name) else {
                 continue;
             };
-            for call in function.users() {
-                let is_call = call.kind() == ValueKind::Instruction
-                    && call.is_call()
-                    && call.callee() == Some(function);
-                if !is_call {
-                    continue;
-                }
+            for call in function.calls() {
                 let replaced = match name {
                     SLICE_INDEX => self.range(call, panic_at_range),
                     _ => self.two_numbers(name, call, panic_at),
@@ -184,14 +175,6 @@ fn text(start: Value<'_>, length: Value<'_>) -> Option<String> {
     let value = start.initialiser()?;
     let bytes = value.as_bytes().or_else(|| value.element(0)?.as_bytes())?;
     String::from_utf8(bytes.get(..length)?.to_vec()).ok()
-}
-
-/// Keeps the device library's functions, although nothing calls them yet; gives those that are to be private again.
-pub(super) fn keep<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
-    let functions = HANDLERS.iter().filter_map(|name| module.function(name));
-    let kept: Vec<Value<'c>> = functions.filter(|f| f.is_internal()).collect();
-    kept.iter().for_each(|function| function.externalise());
-    kept
 }
 
 /// What keeps the panic a function, and a short one, until its calls are made one.

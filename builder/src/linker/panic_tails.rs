@@ -3,7 +3,7 @@
 //! The block has no call in it, so the kernel gets no registers for one. It is in the function once, however many checks that has.
 
 use super::panic_sites::{HELD, PANIC_AT};
-use crate::llvm::{Attribute, Module, Value, ValueKind};
+use crate::llvm::{Attribute, Module, Value};
 
 /// Makes all calls of the device library's panic one a function, and inlines that.
 pub(super) fn merge(module: &Module<'_>) -> Result<(), String> {
@@ -13,9 +13,8 @@ pub(super) fn merge(module: &Module<'_>) -> Result<(), String> {
     // Ranges become one of three places.
     module.run_passes("always-inline", None)?;
     let mut functions: Vec<(Value<'_>, Vec<Value<'_>>)> = Vec::new();
-    for call in panic_at.users() {
-        let is_call = call.kind() == ValueKind::Instruction && call.callee() == Some(panic_at);
-        if let Some(function) = call.function().filter(|_| is_call) {
+    for call in panic_at.calls() {
+        if let Some(function) = call.function() {
             match functions.iter_mut().find(|(known, _)| *known == function) {
                 Some((_, calls)) => calls.push(call),
                 None => functions.push((function, vec![call])),

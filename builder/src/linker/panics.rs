@@ -8,25 +8,24 @@ use crate::llvm::{Attribute, Module, Value, ValueKind};
 
 /// The function in `core`, and the symbol that replaces it.
 const REPLACED: &[(&str, &str)] = &[
-    (
-        "core::panicking::panic_bounds_check",
-        "__warpsmith_panic_bounds_check",
-    ),
-    (
-        "core::slice::index::slice_index_fail",
-        "__warpsmith_slice_index_fail",
-    ),
+    ("core::panicking::panic_bounds_check", BOUNDS_CHECK),
+    ("core::slice::index::slice_index_fail", SLICE_INDEX),
     ("core::option::expect_failed", LITERAL),
     ("core::panicking::panic", LITERAL),
 ];
+
+/// The device library's panic of an index: `fn(index, len, &Location) -> !`.
+pub(super) const BOUNDS_CHECK: &str = "__warpsmith_panic_bounds_check";
+
+/// The device library's panic of a range: `fn(start, end, len, &Location) -> !`.
+pub(super) const SLICE_INDEX: &str = "__warpsmith_slice_index_fail";
 
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
 pub(super) const LITERAL: &str = "__warpsmith_expect_failed";
 
 /// The symbols that replace others.
 pub(super) fn replacements() -> impl Iterator<Item = &'static str> {
-    let symbols = REPLACED.iter().map(|(_, symbol)| *symbol);
-    symbols.chain(super::panic_sites::HANDLERS)
+    REPLACED.iter().map(|(_, symbol)| *symbol)
 }
 
 /// Redirects all calls of these functions.
@@ -77,10 +76,8 @@ pub(super) fn inline_wrappers(module: &Module<'_>) {
             function.remove_flag(Attribute::Function, flag);
         }
         function.add_flag(Attribute::Function, "alwaysinline");
-        for call in function.users() {
-            if call.kind() == ValueKind::Instruction && call.is_call() {
-                call.remove_call_flag("noinline");
-            }
+        for call in function.calls() {
+            call.remove_call_flag("noinline");
         }
     }
 }
@@ -108,13 +105,6 @@ pub(super) fn shrink(module: &Module<'_>) {
             function.add_flag(Attribute::Function, "minsize");
         }
     }
-}
-
-/// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet; gives it if it was private and is to be again.
-pub(super) fn keep_literal_handler<'c>(module: &Module<'c>) -> Option<Value<'c>> {
-    let literal = module.function(LITERAL).filter(|f| f.is_internal())?;
-    literal.externalise();
-    Some(literal)
 }
 
 /// The functions in which [`redirect_literals`] may find something to redirect, and the function that they need then.
@@ -149,13 +139,7 @@ pub(super) fn redirect_literals(module: &Module<'_>) {
     if panic_fmt.parameter_count() != 3 || literal.parameter_count() != 3 {
         return;
     }
-    for call in panic_fmt.users() {
-        let is_call = call.kind() == ValueKind::Instruction
-            && call.is_call()
-            && call.callee() == Some(panic_fmt);
-        if !is_call {
-            continue;
-        }
+    for call in panic_fmt.calls() {
         let (Some(text), Some(tagged), Some(location)) =
             (call.operand(0), call.operand(1), call.operand(2))
         else {

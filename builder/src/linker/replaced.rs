@@ -14,7 +14,7 @@ const REMAINDER_F32: &str = "__warpsmith_remainder_f32";
 const REMAINDER_F64: &str = "__warpsmith_remainder_f64";
 
 /// Every function that may be called, with one parameter or two.
-const FUNCTIONS: [&str; 10] = [
+pub(super) const FUNCTIONS: [&str; 10] = [
     REMAINDER_F32,
     REMAINDER_F64,
     "__floattisf",
@@ -55,17 +55,6 @@ pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String
         let function = instruction.function().map(Value::name);
         may_need(symbol).filter_map(move |symbol| Some((function.clone()?, symbol.to_owned())))
     })
-}
-
-/// Keeps the functions although nothing calls them yet; gives those that were private and are to be again.
-pub(super) fn keep_functions<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
-    let kept: Vec<_> = FUNCTIONS
-        .iter()
-        .filter_map(|symbol| module.function(symbol))
-        .filter(|function| function.is_internal())
-        .collect();
-    kept.iter().for_each(|function| function.externalise());
-    kept
 }
 
 /// The function for an instruction, and the one for what LLVM may have made of the instruction when it is replaced: a conversion of signed

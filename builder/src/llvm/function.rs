@@ -3,7 +3,7 @@
 use super::differences::Subnormals;
 use super::scope::Scope;
 use super::sys::{self, BasicBlockRef};
-use super::value::{Attribute, Instructions, Value};
+use super::value::{Attribute, Instructions, Value, ValueKind};
 
 impl<'c> Value<'c> {
     /// True for an intrinsic of LLVM's.
@@ -16,6 +16,14 @@ impl<'c> Value<'c> {
     pub fn calling_convention(self) -> u32 {
         // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe { (self.api().LLVMGetFunctionCallConv)(self.raw) }
+    }
+
+    /// The calls of the function, wherever they are.
+    pub fn calls(self) -> impl Iterator<Item = Value<'c>> {
+        let users = self.users().into_iter();
+        users.filter(move |user| {
+            user.kind() == ValueKind::Instruction && user.is_call() && user.callee() == Some(self)
+        })
     }
 
     /// How many parameters the function has.

@@ -14,6 +14,7 @@ use super::nodes::Nodes;
 use super::partition::{Part, Partition};
 use super::text::{Kind, ModuleText, Piece, line_at};
 use crate::linker::float::FloatOptions;
+use crate::linker::symbols::LOCATION;
 use crate::linker::{float, launch_parameters};
 
 /// A part's text, and what it leaves out.
@@ -87,7 +88,7 @@ impl Writer<'_, '_> {
         let is_root = self.part.roots.contains(&number);
         let is_common = self.partition.common.contains(&number);
         let name = self.symbols.refer(number).to_owned();
-        if name.starts_with(&format!("@{}", locations::PREFIX)) {
+        if name.starts_with(&format!("@{}", LOCATION)) {
             let _ = writeln!(
                 self.text,
                 "{name} = external unnamed_addr constant {}, align 8",

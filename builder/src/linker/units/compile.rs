@@ -11,7 +11,7 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
 use crate::linker::{lines, panic_tails, panics};
-use crate::linker::{replaced, spaces, thread_exits, unroll};
+use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
 /// What all units of a module are compiled with.
@@ -92,9 +92,9 @@ fn compile_here(
     let machine = TargetMachine::new(&context, job.arch.name(), &common.features)?;
 
     thread_exits::begin(&module);
-    let literal_handler = panics::keep_literal_handler(&module);
-    let replacements = replaced::keep_functions(&module);
-    let site_handlers = panic_sites::keep(&module);
+    let literal_handler = symbols::keep(&module, &[panics::LITERAL]);
+    let replacements = symbols::keep(&module, &replaced::FUNCTIONS);
+    let site_handlers = symbols::keep(&module, &panic_sites::HANDLERS);
     let mut sites = Sites::of(&module);
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);

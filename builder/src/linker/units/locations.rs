@@ -9,6 +9,7 @@ use warpsmith_signature::Panic;
 
 use super::text::{Definition, Kind, ModuleText, Piece};
 use crate::linker::call_chains::Numbered;
+use crate::linker::symbols::LOCATION;
 
 /// A `core::panic::Location`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,11 +112,8 @@ fn unescape(text: &str) -> Vec<u8> {
 
 /// The name of a location in a unit or in the whole module, from 0.
 pub(super) fn name(number: usize) -> String {
-    format!("{PREFIX}{number}")
+    format!("{LOCATION}{number}")
 }
-
-/// What such a name begins with: no symbol of Rust's does.
-pub(in crate::linker) const PREFIX: &str = "$location_";
 
 /// The locations of a module, each once.
 #[derive(Default)]

@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::compile::Compiled;
 use super::items::{Item, ItemKind, is_of_word};
-use super::locations::{self, PanicLocations};
+use super::locations::PanicLocations;
 use super::{TranslatedKernel, Unit};
 use crate::linker::line_directives::{LineDirectives, Meaning};
+use crate::linker::symbols::LOCATION;
 
 /// An item, by the numbers of unit and item.
 type Place = (usize, usize);
@@ -231,7 +232,7 @@ impl<'a> Assembly<'a> {
         for reference in items.iter().flat_map(|item| &item.references) {
             let location = reference
                 .symbol
-                .strip_prefix(locations::PREFIX)
+                .strip_prefix(LOCATION)
                 .and_then(|number| unit.locations.get(number.parse::<usize>().ok()?));
             if let Some(location) = location
                 && !names.contains_key(reference.symbol.as_str())
@@ -269,7 +270,7 @@ impl<'a> Assembly<'a> {
         );
         let mut declared = HashSet::new();
         for item in self.declarations {
-            let is_location = item.symbol.starts_with(locations::PREFIX);
+            let is_location = item.symbol.starts_with(LOCATION);
             if !is_location
                 && !self.items.contains_key(&item.symbol)
                 && declared.insert(&item.symbol)

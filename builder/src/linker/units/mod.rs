@@ -31,7 +31,6 @@ use locations::PanicLocation;
 use names::Names;
 use store::Store;
 
-pub(super) use locations::PREFIX as LOCATION;
 pub(super) use partition::Facts;
 use partition::Partition;
 use text::ModuleText;
