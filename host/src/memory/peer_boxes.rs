@@ -17,11 +17,11 @@ use super::array::{
 };
 use super::matrix::{Matrix, MatrixMut};
 use super::size::length_mismatch;
-use super::view::{DeviceRead, DeviceWrite};
+use super::view::{DeviceRead, DeviceWrite, RawView};
 use super::{TexelSide, check_same_shape, texel_copy};
 use crate::context::primary::Context;
 use crate::driver_call::call;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::stream::Stream;
 
 const CALL: &str = "cuMemcpy3DPeerAsync";
@@ -48,7 +48,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The extents differ, the memory is of another device than its stream, or one of the streams is being captured.
+    /// The extents differ, the memory is of another device than its stream or of a pool of the host, or one of the streams is being captured.
     // covers: MULTI-09
     pub fn copy_matrix_from_peer<T: Pod>(
         &self,
@@ -61,7 +61,7 @@ impl Stream {
         let [columns, rows] = [to.shape.columns, to.shape.rows].map(|extent| extent as usize);
         let pitch = |stride: u32| stride as usize * size_of::<T>();
         let bytes = to.shape.bytes::<T>();
-        let (from_side, to_side) = (TexelSide::of(source), TexelSide::of(target));
+        let (from_side, to_side) = (side_of(source)?, side_of(target)?);
         self.copy_between_devices(CALL, bytes, from_stream, source, target, || {
             let copy = CUDA_MEMCPY3D {
                 srcPitch: pitch(from.shape.stride),
@@ -169,7 +169,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, a side is of another device than its stream, or one of the streams is being captured.
+    /// The lengths differ, a side is of another device than its stream or the memory of a pool of the host, or one of the streams is being captured.
     pub fn copy_to_array_from_peer<T, D, S>(
         &self,
         from_stream: &Stream,
@@ -185,7 +185,7 @@ impl Stream {
         if source.len != whole.texels {
             return Err(length_mismatch(CALL, source.len, whole.texels));
         }
-        let from_side = TexelSide::of(source);
+        let from_side = side_of(source)?;
         self.copy_between_devices(CALL, source.bytes, from_stream, source, to.view(), || {
             let copy = texel_copy::<T>(whole.size, from_side, to.side(whole.at));
             // SAFETY: the source has as many texels as the array (compared above), each is for its stream's device to use, and `copy_between_devices`
@@ -230,7 +230,7 @@ impl Stream {
         if target.len != whole.texels {
             return Err(length_mismatch(CALL, whole.texels, target.len));
         }
-        let to_side = TexelSide::of(target);
+        let to_side = side_of(target)?;
         self.copy_between_devices(CALL, target.bytes, from_stream, from.view(), target, || {
             let copy = texel_copy::<T>(whole.size, from.side(whole.at), to_side);
             // SAFETY: the destination has as many texels as the array (compared above), each is for its stream's device to use, and
@@ -269,6 +269,24 @@ impl Stream {
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.
         unsafe { call!(cuMemcpy3DPeerAsync(&copy, self.handle.raw())) }
     }
+}
+
+/// Memory as one side.
+///
+/// # Errors
+///
+/// A pool of the host has it: a driver ended the process by a segmentation fault (580.159.04, two H100), whether it was named as the host's or as
+/// unified.
+fn side_of(view: RawView<'_>) -> Result<TexelSide> {
+    if view.is_of_host_pool() {
+        return Err(Error::misuse(
+            CALL,
+            Code::NOT_SUPPORTED,
+            "one side is memory of a pool of the host, which no such copy between devices takes",
+            "`copy_from_peer` copies it whole: first to a buffer of the device's own, or from such a one",
+        ));
+    }
+    Ok(TexelSide::of(view))
 }
 
 /// The copy, from the one context's device to the other's.

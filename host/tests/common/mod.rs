@@ -141,8 +141,10 @@ impl Drop for Gate {
     }
 }
 
-/// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned.
+/// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned. The process
+/// has the device, too, for one test at a time: others count its free memory.
 pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match own_process(variables) {
         Side::Child => {
             body();
