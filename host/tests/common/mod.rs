@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use warpsmith_host::prelude::*;
 use warpsmith_host::{GraphBuilder, KernelNode};
-use warpsmith_testkit::{Side, own_process};
+use warpsmith_testkit::{Side, is_child, own_process};
 
 pub const PTX: &str = include_str!("kernels.ptx");
 
@@ -144,7 +144,9 @@ impl Drop for Gate {
 /// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned. The process
 /// has the device, too, for one test at a time: others count its free memory.
 pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // In the child the body takes it.
+    let alone = || ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = (!is_child()).then(alone);
     match own_process(variables) {
         Side::Child => {
             body();
