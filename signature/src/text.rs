@@ -7,7 +7,7 @@ use crate::encoding::{decode, encode};
 use crate::{Kernel, Panic, Reading, Signature, Variable};
 
 const FIRST: &str = "// warpsmith signature ";
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 const KERNEL: &str = "// kernel ";
 const VARIABLE: &str = "// variable ";
 const PANIC: &str = "// panic ";
