@@ -12,7 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use warpsmith_host::prelude::*;
 use warpsmith_host::{GraphBuilder, KernelNode};
-use warpsmith_testkit::{Side, is_child, own_process};
+use warpsmith_testkit::process::is_child;
+use warpsmith_testkit::{Side, own_process};
 
 pub const PTX: &str = include_str!("kernels.ptx");
 
