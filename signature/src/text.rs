@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = signed("").replace("signature 2", "signature 3");
+        let text = signed("").replace("signature 3", "signature 4");
         assert_eq!(
             read(&text),
             Reading::Unusable("it was built by another version of warpsmith")

@@ -10,8 +10,8 @@
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, location, block, thread | at least 22 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
-//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 22 registers |
+//! | `"message"` | message, location, block, thread | at least 14 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
+//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 14 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
 //! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect` and literal messages
