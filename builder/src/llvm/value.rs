@@ -16,6 +16,8 @@ pub mod opcode {
     pub const SHL: i32 = 20;
     pub const LSHR: i32 = 21;
     pub const AND: i32 = 23;
+    pub const OR: i32 = 24;
+    pub const XOR: i32 = 25;
     pub const ZEXT: i32 = 31;
     pub const PTR_TO_INT: i32 = 39;
     pub const ICMP: i32 = 42;

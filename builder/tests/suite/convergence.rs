@@ -75,6 +75,14 @@ fn a_barrier_between_two_branches_on_one_condition_stays_one() {
 }
 
 #[test]
+fn of_barriers_with_nothing_between_one_stays() {
+    let body = body(features(), "barriers_beside_each_other");
+    assert_eq!(count(&body, "bar.sync"), 3, "{body:#?}");
+    let body = self::body(features(), "barriers_beside_arrivals");
+    assert_eq!(count(&body, "bar.sync"), 2, "{body:#?}");
+}
+
+#[test]
 fn a_function_with_a_barrier_is_called_in_both_arms() {
     let body = body(features(), "barrier_in_function");
     assert_eq!(
