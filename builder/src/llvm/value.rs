@@ -13,9 +13,15 @@ pub mod opcode {
     pub const ADD: i32 = 8;
     pub const SUB: i32 = 10;
     pub const MUL: i32 = 12;
+    pub const UDIV: i32 = 14;
+    pub const SDIV: i32 = 15;
+    pub const UREM: i32 = 17;
+    pub const SREM: i32 = 18;
     pub const SHL: i32 = 20;
     pub const LSHR: i32 = 21;
     pub const AND: i32 = 23;
+    pub const OR: i32 = 24;
+    pub const TRUNC: i32 = 30;
     pub const ZEXT: i32 = 31;
     pub const PTR_TO_INT: i32 = 39;
     pub const ICMP: i32 = 42;

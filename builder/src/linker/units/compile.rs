@@ -10,7 +10,7 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
-use crate::linker::{lines, panic_tails, panics};
+use crate::linker::{lines, narrow, panic_tails, panics};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -109,6 +109,7 @@ fn compile_here(
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
+    narrow::run(&module, &machine)?;
     // Of what was inlined meanwhile, too.
     sites.replace(&module);
     for handler in site_handlers {

@@ -1,0 +1,103 @@
+//! New integer arithmetic, put before an instruction that is there, with its source location.
+
+use super::sys;
+use super::value::{Value, opcode};
+
+/// The place before an instruction.
+///
+/// # Invariant
+/// The instruction stands in a block as long as something is put before it.
+#[derive(Clone, Copy)]
+pub struct Place<'c> {
+    anchor: Value<'c>,
+}
+
+impl<'c> Place<'c> {
+    /// The place before this instruction.
+    pub fn before(anchor: Value<'c>) -> Place<'c> {
+        Place { anchor }
+    }
+
+    /// A constant of this width.
+    pub fn constant(self, bits: u32, number: u64) -> Value<'c> {
+        let api = self.anchor.api();
+        // SAFETY: the context is living (the invariant of `Value`), and the width one of integers.
+        self.wrap(unsafe { (api.LLVMConstInt)(self.integer_type(bits), number, 0) })
+    }
+
+    /// `left OPERATION right`; the operation is an opcode of integers.
+    pub fn binary(self, operation: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildBinOp)(builder, operation, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// A comparison of integers.
+    pub fn comparison(self, predicate: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildICmp)(builder, predicate, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// `yes` where the condition holds, else `no`.
+    pub fn select(self, condition: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe {
+                (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr())
+            }
+        })
+    }
+
+    /// Some value, always the same one, where `value` would be poison.
+    pub fn freeze(self, value: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildFreeze)(builder, value.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// The unsigned integer `value` in this width: extended, truncated, or as it is.
+    pub fn resized(self, value: Value<'c>, bits: u32) -> Value<'c> {
+        let operation = match value.integer_bits() {
+            Some(from) if from == bits => return value,
+            Some(from) if from < bits => opcode::ZEXT,
+            _ => opcode::TRUNC,
+        };
+        let ty = self.integer_type(bits);
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildCast)(builder, operation, value.raw, ty, c"".as_ptr()) }
+        })
+    }
+
+    fn integer_type(self, bits: u32) -> sys::TypeRef {
+        let api = self.anchor.api();
+        // SAFETY: the context is living (the invariant of `Value`).
+        unsafe { (api.LLVMIntTypeInContext)(self.anchor.context.raw, bits) }
+    }
+
+    fn build(
+        self,
+        make: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef,
+    ) -> Value<'c> {
+        let api = self.anchor.api();
+        // SAFETY: the instruction stands in a block (the invariant of `Place`) of a living context; the builder is disposed of in the end.
+        self.wrap(unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.anchor.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.anchor.raw);
+            let made = make(api, builder);
+            (api.LLVMDisposeBuilder)(builder);
+            made
+        })
+    }
+
+    fn wrap(self, raw: sys::ValueRef) -> Value<'c> {
+        Value {
+            raw,
+            context: self.anchor.context,
+        }
+    }
+}
