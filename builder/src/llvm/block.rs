@@ -171,14 +171,7 @@ impl<'c> Block<'c> {
         let head = Block { raw, context };
         let moved = self.instructions().into_iter();
         for instruction in moved.take_while(|instruction| *instruction != first) {
-            head.build(|api, builder| {
-                // SAFETY: the instruction stands in this block, and is put into the other one as soon as it is taken out.
-                unsafe {
-                    (api.LLVMInstructionRemoveFromParent)(instruction.raw);
-                    (api.LLVMInsertIntoBuilder)(builder, instruction.raw);
-                }
-                instruction.raw
-            });
+            head.push_moved(instruction);
         }
         let ends = function.blocks().into_iter().filter_map(Block::terminator);
         for end in ends {
@@ -189,6 +182,18 @@ impl<'c> Block<'c> {
             }
         }
         head
+    }
+
+    /// Moves an instruction from where it is to its end.
+    pub fn push_moved(self, instruction: Value<'c>) {
+        self.build(|api, builder| {
+            // SAFETY: the instruction stands in a block (the invariant of `Value`), and is put into this one as soon as it is taken out.
+            unsafe {
+                (api.LLVMInstructionRemoveFromParent)(instruction.raw);
+                (api.LLVMInsertIntoBuilder)(builder, instruction.raw);
+            }
+            instruction.raw
+        });
     }
 
     /// Puts a copy of an instruction at its end, with the operands of the original.

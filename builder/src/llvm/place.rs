@@ -73,6 +73,33 @@ impl<'c> Place<'c> {
         })
     }
 
+    /// Inline assembly that only computes a value of type `ty`.
+    pub fn pure_assembly(
+        self,
+        text: &str,
+        constraints: &str,
+        ty: sys::TypeRef,
+        arguments: &[Value<'c>],
+    ) -> Value<'c> {
+        let mut types: Vec<_> = arguments.iter().map(|argument| argument.ty()).collect();
+        let mut values: Vec<_> = arguments.iter().map(|argument| argument.raw).collect();
+        self.build(|api, builder| {
+            let count = values.len() as u32;
+            let (constraints, lengths) = (constraints.as_ptr(), (text.len(), constraints.len()));
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; both texts
+            // are read during the call, and the lists have as many places as is said.
+            unsafe {
+                let ty = (api.LLVMFunctionType)(ty, types.as_mut_ptr(), count, 0);
+                let text = text.as_ptr().cast();
+                let constraints = constraints.cast();
+                let asm = (api.LLVMGetInlineAsm)(
+                    ty, text, lengths.0, constraints, lengths.1, 0, 0, 0, 0,
+                );
+                (api.LLVMBuildCall2)(builder, ty, asm, values.as_mut_ptr(), count, c"".as_ptr())
+            }
+        })
+    }
+
     fn integer_type(self, bits: u32) -> sys::TypeRef {
         let api = self.anchor.api();
         // SAFETY: the context is living (the invariant of `Value`).
