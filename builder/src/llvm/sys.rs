@@ -204,6 +204,7 @@ api! { every version {
     fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
     fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
     fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
+    fn LLVMIsNull(ValueRef) -> Bool;
     fn LLVMGetUndef(TypeRef) -> ValueRef;
     fn LLVMGetAggregateElement(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsConstantString(ValueRef) -> Bool;

@@ -378,6 +378,12 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Whether it is the constant of zero bits of its type; of floating-point numbers, not that of a negative sign.
+    pub fn is_zero(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
+        unsafe { (self.api().LLVMIsNull)(self.raw) != 0 }
+    }
+
     /// The value of a constant integer.
     pub fn as_integer(self) -> Option<u64> {
         // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.

@@ -4,8 +4,10 @@
 
 mod bounds;
 mod bypass;
+mod casts;
 mod counters;
 mod dominators;
+mod indices;
 mod sums;
 
 use crate::llvm::{Module, TargetMachine, Value, opcode};
@@ -34,6 +36,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         is_changed |= counters::run(function, &dominators);
         is_changed |= sums::run(function, &dominators);
     }
+    for function in has(indices::is_wide) {
+        is_changed |= indices::run(module, function, &Dominators::of(function));
+    }
     if is_changed {
         module.run_passes(CLEAN_UP, Some(machine))?;
     }
@@ -42,5 +47,6 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         has(bypass::is_slow).into_iter().for_each(bypass::run);
         module.run_passes(MERGE, Some(machine))?;
     }
+    has(casts::is_cast).into_iter().for_each(casts::run);
     Ok(())
 }

@@ -41,17 +41,24 @@ impl Remainder<'_> {
 pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
     let mut is_changed = false;
     // One group after the other: what is a number of one may be a remainder of another.
-    while let Some(group) = next(function, dominators) {
-        if !replace(&group, dominators) {
-            break;
-        }
+    while let Some((group, division)) = next(function, dominators) {
+        replace(&group, &division);
         is_changed = true;
     }
     is_changed
 }
 
+/// Where the division of a group stands, and how wide it is.
+struct Division<'c> {
+    place: Place<'c>,
+    bits: u32,
+}
+
 /// Remainders of one number by one divisor.
-fn next<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> Option<Vec<Remainder<'c>>> {
+fn next<'c>(
+    function: Value<'c>,
+    dominators: &Dominators<'c>,
+) -> Option<(Vec<Remainder<'c>>, Division<'c>)> {
     let instructions = function.instructions().into_iter();
     let mut rest: Vec<_> = instructions
         .filter(|i| i.opcode() == opcode::UREM && dominators.is_reachable(i.block()))
@@ -67,8 +74,8 @@ fn next<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> Option<Vec<Rema
             [single] => single.is_wide_sum_of_narrow(dominators),
             several => several.iter().any(Remainder::is_of_sum),
         };
-        if is_worth_it {
-            return Some(group);
+        if is_worth_it && let Some(division) = Division::of(&group, dominators) {
+            return Some((group, division));
         }
     }
     None
@@ -219,33 +226,33 @@ fn core<'c>(mut value: Value<'c>, block: Block<'c>, dominators: &Dominators<'c>)
     value
 }
 
+impl<'c> Division<'c> {
+    fn of(group: &[Remainder<'c>], dominators: &Dominators<'c>) -> Option<Division<'c>> {
+        let first = group.first()?;
+        let block = dominators.common(group.iter().map(|one| one.value.block()))?;
+        // What all of them are computed from is known before the first one, and at the end of a block before all.
+        let is_one = |i: &Value<'c>| group.iter().any(|one| one.value == *i);
+        let here = block.instructions().into_iter().find(is_one);
+        let place = Place::before(here.or_else(|| block.terminator())?);
+        let is_narrow = [first.number, first.divisor].into_iter().all(|value| {
+            let most = bounds::most_at(value, block, dominators);
+            most.is_some_and(|most| most <= MOST_OF_32)
+        });
+        let bits = if is_narrow { 32 } else { 64 };
+        // Not a wide one for narrow ones, whose numbers are small only where they are.
+        let is_as_wide = |one: &Remainder<'c>| one.value.integer_bits() >= Some(bits);
+        group.iter().any(is_as_wide).then_some(Division { place, bits })
+    }
+}
+
 /// Puts one division in the place of a group.
-fn replace<'c>(group: &[Remainder<'c>], dominators: &Dominators<'c>) -> bool {
+fn replace<'c>(group: &[Remainder<'c>], division: &Division<'c>) {
     let Some(first) = group.first() else {
-        return false;
+        return;
     };
-    let (number, divisor) = (first.number, first.divisor);
-    let blocks = group.iter().map(|one| one.value.block());
-    let Some(block) = dominators.common(blocks) else {
-        return false;
-    };
-    // What all of them are computed from is known before the first one, and at the end of a block before all.
-    let is_one = |i: &Value<'c>| group.iter().any(|one| one.value == *i);
-    let here = block.instructions().into_iter().find(is_one);
-    let Some(anchor) = here.or_else(|| block.terminator()) else {
-        return false;
-    };
-    let is_narrow = |value| {
-        let most = bounds::most_at(value, block, dominators);
-        most.is_some_and(|most| most <= MOST_OF_32)
-    };
-    let bits = match is_narrow(number) && is_narrow(divisor) {
-        true => 32,
-        false => 64,
-    };
-    let place = Place::before(anchor);
-    let divisor = not_zero(place, place.resized(divisor, bits));
-    let remainder = place.binary(opcode::UREM, place.resized(number, bits), divisor);
+    let &Division { place, bits } = division;
+    let divisor = not_zero(place, place.resized(first.divisor, bits));
+    let remainder = place.binary(opcode::UREM, place.resized(first.number, bits), divisor);
     let (zero, one) = (place.constant(bits, 0), place.constant(bits, 1));
     let after = {
         let sum = place.binary(opcode::ADD, remainder, one);
@@ -271,5 +278,4 @@ fn replace<'c>(group: &[Remainder<'c>], dominators: &Dominators<'c>) -> bool {
         value.replace_uses_with(Place::before(*value).resized(new, wide));
         value.erase();
     }
-    true
 }
