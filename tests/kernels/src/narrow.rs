@@ -9,7 +9,7 @@ fn note(sum: u64, value: u64) -> u64 {
 
 /// Remainders of what a loop counts from `start` on, by a constant and by a number that may be 0 where nothing is divided.
 #[kernel]
-pub fn counted(starts: &[u64], rounds: u64, divisor: u64, mut out: PerThread<[u64]>) {
+pub fn counted_remainders(starts: &[u64], rounds: u64, divisor: u64, mut out: PerThread<[u64]>) {
     let Some(out) = out.mine() else { return };
     let start = starts[thread::index()];
     let mut sum = 0;
@@ -26,8 +26,8 @@ pub fn counted(starts: &[u64], rounds: u64, divisor: u64, mut out: PerThread<[u6
     *out = sum;
 }
 
-/// What [`counted`] gives.
-pub fn counted_on_host(start: u64, rounds: u64, divisor: u64) -> u64 {
+/// What [`counted_remainders`] gives.
+pub fn counted_remainders_on_host(start: u64, rounds: u64, divisor: u64) -> u64 {
     (start..start + rounds).fold(0, |sum, i| {
         let divisors = [(0, 3), (1, 3), (2, 3), (0, 1000), (0, divisor), (1, divisor)];
         let divisors = divisors.into_iter().filter(|(_, divisor)| *divisor != 0);
@@ -52,7 +52,7 @@ pub fn around(starts: &[u64], rounds: u32, places: u64, mut out: PerThread<[u64]
 
 /// The neighbours of a place on a ring.
 #[kernel]
-pub fn neighbours(x: &[u32], places: u32, mut out: PerThread<[u64]>) {
+pub fn ring_neighbours(x: &[u32], places: u32, mut out: PerThread<[u64]>) {
     let Some(out) = out.mine() else { return };
     let x = x[thread::index()] as usize;
     let places = places as usize;
@@ -129,8 +129,8 @@ pub fn casts_on_host(x: f32) -> [u64; 12] {
     all
 }
 
-/// What [`neighbours`] gives.
-pub fn neighbours_on_host(x: u32, places: u32) -> u64 {
+/// What [`ring_neighbours`] gives.
+pub fn ring_neighbours_on_host(x: u32, places: u32) -> u64 {
     let (x, places) = (u128::from(x), u128::from(places));
     if places == 0 {
         return 7;

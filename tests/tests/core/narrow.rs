@@ -10,7 +10,7 @@ const SHORT: u64 = u32::MAX as u64;
 fn remainders_of_what_a_loop_counts() {
     let f = fixture();
     let stream = f.stream();
-    let kernel = f.module.kernel(kernels::counted).unwrap();
+    let kernel = f.module.kernel(kernels::counted_remainders).unwrap();
     for rounds in [0, 1, 2, 7, 40] {
         let last = u64::MAX - rounds - 2;
         let starts = [0, 1, 2, 998, SHORT - 5, SHORT, SHORT + 1, last - 1, last];
@@ -19,7 +19,7 @@ fn remainders_of_what_a_loop_counts() {
             let mut sums = stream.zeroed::<u64>(starts.len()).unwrap();
             let arguments = (&at, rounds, divisor, &mut sums);
             stream.launch(&kernel, Grid::cover(starts.len(), 32), arguments).unwrap();
-            let expected = starts.map(|start| kernels::counted_on_host(start, rounds, divisor));
+            let expected = starts.map(|start| kernels::counted_remainders_on_host(start, rounds, divisor));
             let sums = stream.download(&sums).unwrap();
             assert_eq!(sums, expected, "{rounds} rounds by {divisor}");
         }
@@ -48,14 +48,14 @@ fn places_in_a_ring() {
 fn neighbours_on_a_ring() {
     let f = fixture();
     let stream = f.stream();
-    let kernel = f.module.kernel(kernels::neighbours).unwrap();
+    let kernel = f.module.kernel(kernels::ring_neighbours).unwrap();
     let x = [0, 1, 2, 3, 9, 10, 11, u32::MAX / 2, u32::MAX - 1, u32::MAX];
     let xs = stream.upload(&x).unwrap();
     for places in [0, 1, 2, 3, 10, u32::MAX / 2 + 1, u32::MAX - 1, u32::MAX] {
         let mut sums = stream.zeroed::<u64>(x.len()).unwrap();
         let arguments = (&xs, places, &mut sums);
         stream.launch(&kernel, Grid::cover(x.len(), 32), arguments).unwrap();
-        let expected = x.map(|x| kernels::neighbours_on_host(x, places));
+        let expected = x.map(|x| kernels::ring_neighbours_on_host(x, places));
         assert_eq!(stream.download(&sums).unwrap(), expected, "of {places}");
     }
 }

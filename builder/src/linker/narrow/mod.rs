@@ -9,6 +9,7 @@ mod counters;
 mod dominators;
 mod indices;
 mod sums;
+mod widths;
 
 use crate::llvm::{Module, TargetMachine, Value, opcode};
 use dominators::Dominators;
@@ -46,6 +47,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         module.run_passes(SINK, Some(machine))?;
         has(bypass::is_slow).into_iter().for_each(bypass::run);
         module.run_passes(MERGE, Some(machine))?;
+    }
+    for function in has(widths::may_be_short) {
+        widths::run(function, &Dominators::of(function));
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
     Ok(())
