@@ -45,9 +45,7 @@ impl<'c> Place<'c> {
     pub fn select(self, condition: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Value<'c> {
         self.build(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
-            unsafe {
-                (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr())
-            }
+            unsafe { (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr()) }
         })
     }
 
@@ -77,9 +75,7 @@ impl<'c> Place<'c> {
     pub fn float(self, value: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
         self.build(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
-            unsafe {
-                (api.LLVMBuildCast)(builder, opcode::UI_TO_FP, value.raw, ty, c"".as_ptr())
-            }
+            unsafe { (api.LLVMBuildCast)(builder, opcode::UI_TO_FP, value.raw, ty, c"".as_ptr()) }
         })
     }
 
@@ -102,9 +98,8 @@ impl<'c> Place<'c> {
                 let ty = (api.LLVMFunctionType)(ty, types.as_mut_ptr(), count, 0);
                 let text = text.as_ptr().cast();
                 let constraints = constraints.cast();
-                let asm = (api.LLVMGetInlineAsm)(
-                    ty, text, lengths.0, constraints, lengths.1, 0, 0, 0, 0,
-                );
+                let asm =
+                    (api.LLVMGetInlineAsm)(ty, text, lengths.0, constraints, lengths.1, 0, 0, 0, 0);
                 (api.LLVMBuildCall2)(builder, ty, asm, values.as_mut_ptr(), count, c"".as_ptr())
             }
         })
@@ -116,10 +111,7 @@ impl<'c> Place<'c> {
         unsafe { (api.LLVMIntTypeInContext)(self.anchor.context.raw, bits) }
     }
 
-    fn build(
-        self,
-        make: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef,
-    ) -> Value<'c> {
+    fn build(self, make: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef) -> Value<'c> {
         let api = self.anchor.api();
         // SAFETY: the instruction stands in a block (the invariant of `Place`) of a living context; the builder is disposed of in the end.
         self.wrap(unsafe {

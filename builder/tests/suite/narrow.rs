@@ -18,7 +18,10 @@ fn a_place_in_a_ring_is_divided_once() {
     assert_eq!(count(&body, "rem.u64"), 1, "{body:#?}");
     let first_load = position(&body, "ld.global");
     let remainder = position(&body, "rem.u32");
-    assert!(remainder < first_load || !body[first_load..remainder].contains(&"ret;"), "{body:#?}");
+    assert!(
+        remainder < first_load || !body[first_load..remainder].contains(&"ret;"),
+        "{body:#?}"
+    );
 }
 
 #[test]

@@ -29,9 +29,18 @@ pub fn counted_remainders(starts: &[u64], rounds: u64, divisor: u64, mut out: Pe
 /// What [`counted_remainders`] gives.
 pub fn counted_remainders_on_host(start: u64, rounds: u64, divisor: u64) -> u64 {
     (start..start + rounds).fold(0, |sum, i| {
-        let divisors = [(0, 3), (1, 3), (2, 3), (0, 1000), (0, divisor), (1, divisor)];
+        let divisors = [
+            (0, 3),
+            (1, 3),
+            (2, 3),
+            (0, 1000),
+            (0, divisor),
+            (1, divisor),
+        ];
         let divisors = divisors.into_iter().filter(|(_, divisor)| *divisor != 0);
-        divisors.fold(sum, |sum, (added, divisor)| note(sum, (i + added) % divisor))
+        divisors.fold(sum, |sum, (added, divisor)| {
+            note(sum, (i + added) % divisor)
+        })
     })
 }
 
@@ -62,17 +71,14 @@ pub fn ring_neighbours(x: &[u32], places: u32, mut out: PerThread<[u64]>) {
     }
     let (before, here, after) = ((x + places - 1) % places, x % places, (x + 1) % places);
     let far = (x + places + 1) % places;
-    *out = [before, here, after, far].into_iter().fold(0, |sum, n| note(sum, n as u64));
+    *out = [before, here, after, far]
+        .into_iter()
+        .fold(0, |sum, n| note(sum, n as u64));
 }
 
 /// Quotients and remainders that wait for each other, and some that do not.
 #[kernel]
-pub fn quotients(
-    a: &[u64],
-    width: u64,
-    height: u64,
-    mut out: PerThread<[u64]>,
-) {
+pub fn quotients(a: &[u64], width: u64, height: u64, mut out: PerThread<[u64]>) {
     let i = thread::index();
     let Some(out) = out.mine() else { return };
     let area = width.wrapping_mul(height);
@@ -91,7 +97,9 @@ pub fn quotients_on_host(a: u64, width: u64, height: u64) -> u64 {
         (a as i64).wrapping_rem(width as i64) as u64 & !(1 << 63),
     );
     let area = width.wrapping_mul(height);
-    [a % width, a / width % height, a / area, signed].into_iter().fold(0, note)
+    [a % width, a / width % height, a / area, signed]
+        .into_iter()
+        .fold(0, note)
 }
 
 /// A number in all integer types.
@@ -136,7 +144,8 @@ pub fn ring_neighbours_on_host(x: u32, places: u32) -> u64 {
         return 7;
     }
     let all = [x + places - 1, x, x + 1, x + places + 1];
-    all.into_iter().fold(0, |sum, n| note(sum, (n % places) as u64))
+    all.into_iter()
+        .fold(0, |sum, n| note(sum, (n % places) as u64))
 }
 
 /// What [`around`] gives.

@@ -53,12 +53,7 @@ fn condition_of<'c>(branch: Value<'c>) -> Option<(Value<'c>, [Block<'c>; 2])> {
 }
 
 /// The most that `value` is where `condition` is `holds`; `None` if it says nothing.
-fn most_if<'c>(
-    condition: Value<'c>,
-    holds: bool,
-    value: Value<'c>,
-    depth: u32,
-) -> Option<u64> {
+fn most_if<'c>(condition: Value<'c>, holds: bool, value: Value<'c>, depth: u32) -> Option<u64> {
     let depth = depth.checked_sub(1)?;
     if condition.kind() != ValueKind::Instruction {
         return None;
@@ -83,14 +78,10 @@ fn most_if<'c>(
             let (left, right) = (operand(0)?, operand(1)?);
             let is_below = |other: Value<'c>| most(other)?.checked_sub(1);
             match (condition.predicate(), holds) {
-                (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false)
-                    if left == value =>
-                {
+                (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) if left == value => {
                     is_below(right)
                 }
-                (predicate::LESS_OR_EQUAL, true) | (predicate::GREATER, false)
-                    if left == value =>
-                {
+                (predicate::LESS_OR_EQUAL, true) | (predicate::GREATER, false) if left == value => {
                     most(right)
                 }
                 (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false)

@@ -99,7 +99,6 @@ fn meet(nearest: &[usize], mut a: usize, mut b: usize) -> usize {
     a
 }
 
-
 fn reverse_postorder(function: Value<'_>) -> Vec<Block<'_>> {
     let mut order = Vec::new();
     let mut seen = HashSet::new();

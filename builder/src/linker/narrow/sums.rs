@@ -83,7 +83,9 @@ fn next<'c>(
 
 impl<'c> Remainder<'c> {
     fn of(value: Value<'c>, dominators: &Dominators<'c>) -> Option<Remainder<'c>> {
-        let bits = value.integer_bits().filter(|bits| matches!(bits, 32 | 64))?;
+        let bits = value
+            .integer_bits()
+            .filter(|bits| matches!(bits, 32 | 64))?;
         let block = value.block();
         let divisor = core(value.operand(1)?, block, dominators);
         if divisor.as_integer().is_some() {
@@ -149,7 +151,9 @@ impl<'c> Parts<'_, 'c> {
             return Some(of_divisor(1, 0));
         }
         // Whatever cannot be taken apart is a number itself.
-        let parts = depth.checked_sub(1).and_then(|depth| self.of_operation(value, depth));
+        let parts = depth
+            .checked_sub(1)
+            .and_then(|depth| self.of_operation(value, depth));
         Some(parts.unwrap_or(Sum {
             number: Some(value),
             times: 0,
@@ -241,7 +245,10 @@ impl<'c> Division<'c> {
         let bits = if is_narrow { 32 } else { 64 };
         // Not a wide one for narrow ones, whose numbers are small only where they are.
         let is_as_wide = |one: &Remainder<'c>| one.value.integer_bits() >= Some(bits);
-        group.iter().any(is_as_wide).then_some(Division { place, bits })
+        group
+            .iter()
+            .any(is_as_wide)
+            .then_some(Division { place, bits })
     }
 }
 

@@ -10,7 +10,10 @@ use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// Narrows the operations of a function.
 pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
-    let wide = function.instructions().into_iter().filter(|i| may_be_short(*i));
+    let wide = function
+        .instructions()
+        .into_iter()
+        .filter(|i| may_be_short(*i));
     let reachable = wide.filter(|i| dominators.is_reachable(i.block()));
     for operation in reachable.collect::<Vec<_>>() {
         let is_small = |value| {
@@ -36,15 +39,15 @@ pub(super) fn may_be_short(operation: Value<'_>) -> bool {
     ];
     let is_wide = |n| {
         let operand = operation.operand(n);
-        operand.is_some_and(|operand| {
-            operand.integer_bits() == Some(64) && !operand.is_pointer()
-        })
+        operand.is_some_and(|operand| operand.integer_bits() == Some(64) && !operand.is_pointer())
     };
     let is_constant = |n| operation.operand(n).and_then(Value::as_integer).is_some();
     match operation.opcode() {
         // A multiplication by a constant may be a shift, or part of an address.
         opcode::MUL => {
-            is_wide(0) && !is_constant(1) && !(is_extended(operation, 0) && is_extended(operation, 1))
+            is_wide(0)
+                && !is_constant(1)
+                && !(is_extended(operation, 0) && is_extended(operation, 1))
         }
         opcode::ICMP => is_wide(0) && UNSIGNED.contains(&operation.predicate()),
         opcode::UI_TO_FP => is_wide(0),
@@ -63,17 +66,15 @@ fn is_extended(operation: Value<'_>, n: u32) -> bool {
 
 fn shorten(operation: Value<'_>) {
     let place = Place::before(operation);
-    let short = |n| operation.operand(n).map(|operand| place.resized(operand, 32));
-    let (Some(left), right) = (short(0), short(1)) else {
-        return;
-    };
-    let result = match (operation.opcode(), right) {
-        (opcode::MUL, Some(right)) => {
+    let operands = (0..operation.operand_count()).filter_map(|n| operation.operand(n));
+    let short: Vec<_> = operands.map(|operand| place.resized(operand, 32)).collect();
+    let result = match (operation.opcode(), &short[..]) {
+        (opcode::MUL, factors) => {
             let text = "mul.wide.u32 $0, $1, $2;";
-            place.pure_assembly(text, "=l,r,r", operation.ty(), &[left, right])
+            place.pure_assembly(text, "=l,r,r", operation.ty(), factors)
         }
-        (opcode::ICMP, Some(right)) => place.comparison(operation.predicate(), left, right),
-        (opcode::UI_TO_FP, _) => place.float(left, operation.ty()),
+        (opcode::ICMP, [left, right]) => place.comparison(operation.predicate(), *left, *right),
+        (opcode::UI_TO_FP, [number]) => place.float(*number, operation.ty()),
         _ => return,
     };
     operation.replace_uses_with(result);

@@ -109,6 +109,7 @@ fn compile_here(
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
+    // After unrolling: the copies of a round have the counter of their remainders in common.
     narrow::run(&module, &machine)?;
     // Of what was inlined meanwhile, too.
     sites.replace(&module);
