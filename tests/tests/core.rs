@@ -18,6 +18,8 @@ mod levels;
 mod loops;
 #[path = "core/memory.rs"]
 mod memory;
+#[path = "core/narrow.rs"]
+mod narrow;
 #[path = "core/output.rs"]
 mod output;
 #[path = "core/safe.rs"]

@@ -21,6 +21,7 @@ mod launch_parameters;
 mod line_directives;
 mod lines;
 mod local_atomics;
+mod narrow;
 mod panic_sites;
 mod panic_tails;
 mod panics;

@@ -159,6 +159,43 @@ impl<'c> Block<'c> {
         self.terminator().map(Value::successors).unwrap_or_default()
     }
 
+    /// Moves the instructions before `first`, one of its own, to a new block, which leads nowhere yet; what led to this block leads to the
+    /// new one.
+    pub fn split_before(self, first: Value<'c>, function: Value<'c>) -> Block<'c> {
+        let api = self.api();
+        // SAFETY: `raw` is live (the invariant of `Block`); a block that is put before it is one of the same function.
+        let raw = unsafe {
+            (api.LLVMInsertBasicBlockInContext)(self.context.raw, self.raw, c"".as_ptr())
+        };
+        let context = self.context;
+        let head = Block { raw, context };
+        let moved = self.instructions().into_iter();
+        for instruction in moved.take_while(|instruction| *instruction != first) {
+            head.push_moved(instruction);
+        }
+        let ends = function.blocks().into_iter().filter_map(Block::terminator);
+        for end in ends {
+            for (n, to) in (0..).zip(end.successors()) {
+                if to == self {
+                    end.set_successor(n, head);
+                }
+            }
+        }
+        head
+    }
+
+    /// Moves an instruction from where it is to its end.
+    pub fn push_moved(self, instruction: Value<'c>) {
+        self.build(|api, builder| {
+            // SAFETY: the instruction stands in a block (the invariant of `Value`), and is put into this one as soon as it is taken out.
+            unsafe {
+                (api.LLVMInstructionRemoveFromParent)(instruction.raw);
+                (api.LLVMInsertIntoBuilder)(builder, instruction.raw);
+            }
+            instruction.raw
+        });
+    }
+
     /// Puts a copy of an instruction at its end, with the operands of the original.
     pub fn push_copy(self, original: Value<'c>) -> Value<'c> {
         self.build(|api, builder| {

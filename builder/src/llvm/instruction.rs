@@ -62,6 +62,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNUW)(self.raw) != 0 }
     }
 
+    /// Whether what is extended by zeroes is known to be without a highest bit.
+    pub fn is_of_non_negative(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetNNeg)(self.raw) != 0 }
+    }
+
     /// Whether a shift to the right never loses a bit.
     pub fn is_exact(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

@@ -5,7 +5,7 @@
 //!
 //! From the base up: `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
 //! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` and `ways` (more methods of
-//! `value`), `debug_builder`, `probe`.
+//! `value`), `place`, `debug_builder`, `probe`.
 
 mod block;
 mod build;
@@ -19,6 +19,7 @@ mod library;
 mod location;
 mod module;
 mod parameters;
+mod place;
 mod probe;
 mod scope;
 pub mod sys;
@@ -32,6 +33,7 @@ pub use debug_builder::DebugBuilder;
 pub use library::load;
 pub use location::Location;
 pub use module::Module;
+pub use place::Place;
 pub use scope::Scope;
 pub use target_machine::TargetMachine;
 pub use value::{

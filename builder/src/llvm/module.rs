@@ -160,6 +160,30 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// The function with this name, declared if it is not there.
+    pub fn declaration(
+        &self,
+        name: &str,
+        result: sys::TypeRef,
+        parameters: &[sys::TypeRef],
+    ) -> Value<'c> {
+        if let Some(function) = self.function(name) {
+            return function;
+        }
+        let api = self.context.api;
+        let (name, mut parameters) = (cstring(name), parameters.to_vec());
+        // SAFETY: the types belong to this context; the name ends in zero, and the list has as many types as is said.
+        let raw = unsafe {
+            let count = parameters.len() as u32;
+            let ty = (api.LLVMFunctionType)(result, parameters.as_mut_ptr(), count, 0);
+            (api.LLVMAddFunction)(self.raw, name.as_ptr(), ty)
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
     /// The type of what gives nothing.
     pub fn void_type(&self) -> sys::TypeRef {
         // SAFETY: the context lives as long as the module.

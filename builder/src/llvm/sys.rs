@@ -164,12 +164,14 @@ api! { every version {
     fn LLVMAddIncoming(ValueRef, *mut ValueRef, *mut BasicBlockRef, c_uint);
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
+    fn LLVMGetNNeg(ValueRef) -> Bool;
     fn LLVMGetExact(ValueRef) -> Bool;
     fn LLVMGetGEPSourceElementType(ValueRef) -> TypeRef;
     fn LLVMGetMetadata(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsAMDNode(ValueRef) -> ValueRef;
     fn LLVMSetMetadata(ValueRef, c_uint, ValueRef);
     fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
+    fn LLVMInstructionRemoveFromParent(ValueRef);
     fn LLVMInstructionEraseFromParent(ValueRef);
     fn LLVMGetFirstUse(ValueRef) -> UseRef;
     fn LLVMGetNextUse(UseRef) -> UseRef;
@@ -202,6 +204,7 @@ api! { every version {
     fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
     fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
     fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
+    fn LLVMIsNull(ValueRef) -> Bool;
     fn LLVMGetUndef(TypeRef) -> ValueRef;
     fn LLVMGetAggregateElement(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsConstantString(ValueRef) -> Bool;
@@ -263,12 +266,14 @@ api! { every version {
     fn LLVMGetLinkage(ValueRef) -> c_int;
     fn LLVMGetVisibility(ValueRef) -> c_int;
     fn LLVMSetSubprogram(ValueRef, MetadataRef);
+    fn LLVMInsertBasicBlockInContext(ContextRef, BasicBlockRef, *const c_char) -> BasicBlockRef;
     fn LLVMRemoveBasicBlockFromParent(BasicBlockRef);
     fn LLVMAppendExistingBasicBlock(ValueRef, BasicBlockRef);
 
     // Types.
     fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
+    fn LLVMIntTypeInContext(ContextRef, c_uint) -> TypeRef;
     fn LLVMInt64TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
     fn LLVMVectorType(TypeRef, c_uint) -> TypeRef;
@@ -298,6 +303,8 @@ api! { every version {
     fn LLVMBuildPhi(BuilderRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildBinOp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildICmp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildSelect(BuilderRef, ValueRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildCast(BuilderRef, c_int, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildUnreachable(BuilderRef) -> ValueRef;
     fn LLVMBuildPtrToInt(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildFreeze(BuilderRef, ValueRef, *const c_char) -> ValueRef;

@@ -13,11 +13,16 @@ pub mod opcode {
     pub const ADD: i32 = 8;
     pub const SUB: i32 = 10;
     pub const MUL: i32 = 12;
+    pub const UDIV: i32 = 14;
+    pub const SDIV: i32 = 15;
+    pub const UREM: i32 = 17;
+    pub const SREM: i32 = 18;
     pub const SHL: i32 = 20;
     pub const LSHR: i32 = 21;
     pub const AND: i32 = 23;
     pub const OR: i32 = 24;
     pub const XOR: i32 = 25;
+    pub const TRUNC: i32 = 30;
     pub const ZEXT: i32 = 31;
     pub const PTR_TO_INT: i32 = 39;
     pub const ICMP: i32 = 42;
@@ -372,6 +377,12 @@ impl<'c> Value<'c> {
             raw: unsafe { (like.api().LLVMGetUndef)(ty) },
             context: like.context,
         }
+    }
+
+    /// Whether it is the constant of zero bits of its type; of floating-point numbers, not that of a negative sign.
+    pub fn is_zero(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
+        unsafe { (self.api().LLVMIsNull)(self.raw) != 0 }
     }
 
     /// The value of a constant integer.

@@ -14,6 +14,7 @@ mod launch;
 mod lines;
 mod loops;
 mod memory;
+mod narrow;
 mod order;
 mod projects;
 mod support;

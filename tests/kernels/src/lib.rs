@@ -36,6 +36,7 @@ pub mod memory;
 pub mod mma;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod multicast;
+pub mod narrow;
 pub mod output;
 pub mod safe;
 pub mod shared_memory;

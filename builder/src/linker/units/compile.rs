@@ -10,7 +10,7 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, barriers, copies, dump, float, launch_facts, launch_parameters};
-use crate::linker::{lines, panic_tails, panics};
+use crate::linker::{lines, narrow, panic_tails, panics};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -109,6 +109,8 @@ fn compile_here(
     launch_facts::fold(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
+    // After unrolling: the copies of a round have the counter of their remainders in common.
+    narrow::run(&module, &machine)?;
     barriers::merge(&module);
     // Of what was inlined meanwhile, too.
     sites.replace(&module);

@@ -1,0 +1,122 @@
+//! Which blocks of a function every way to another one goes through.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::llvm::{Block, Value};
+
+/// The dominators of a function's reachable blocks.
+pub(super) struct Dominators<'c> {
+    /// The reachable blocks, each after all that dominate it.
+    order: Vec<Block<'c>>,
+    number: HashMap<Block<'c>, usize>,
+    /// The nearest dominator of each, by number; the first block's is itself.
+    nearest: Vec<usize>,
+    before: Vec<Vec<usize>>,
+}
+
+impl<'c> Dominators<'c> {
+    pub(super) fn of(function: Value<'c>) -> Dominators<'c> {
+        let order = reverse_postorder(function);
+        let number: HashMap<_, _> = order.iter().copied().zip(0..).collect();
+        let mut before = vec![Vec::new(); order.len()];
+        for (n, block) in order.iter().enumerate() {
+            for next in block.successors() {
+                before[number[&next]].push(n);
+            }
+        }
+        const UNKNOWN: usize = usize::MAX;
+        let mut nearest = vec![UNKNOWN; order.len()];
+        if let Some(first) = nearest.first_mut() {
+            *first = 0;
+        }
+        loop {
+            let mut is_changed = false;
+            for n in 1..order.len() {
+                let known = before[n].iter().filter(|from| nearest[**from] != UNKNOWN);
+                let common = known.copied().reduce(|a, b| meet(&nearest, a, b));
+                if let Some(common) = common.filter(|common| nearest[n] != *common) {
+                    nearest[n] = common;
+                    is_changed = true;
+                }
+            }
+            if !is_changed {
+                break;
+            }
+        }
+        Dominators {
+            order,
+            number,
+            nearest,
+            before,
+        }
+    }
+
+    /// Whether a block is reachable at all.
+    pub(super) fn is_reachable(&self, block: Block<'c>) -> bool {
+        self.number.contains_key(&block)
+    }
+
+    /// The last block that every way to one of these goes through; all are reachable.
+    pub(super) fn common(&self, blocks: impl Iterator<Item = Block<'c>>) -> Option<Block<'c>> {
+        let numbers = blocks.map(|block| self.number.get(&block).copied());
+        let numbers: Vec<_> = numbers.collect::<Option<_>>()?;
+        let numbers = numbers.into_iter();
+        let common = numbers.reduce(|a, b| meet(&self.nearest, a, b))?;
+        Some(self.order[common])
+    }
+
+    /// The block's nearest dominator, if the block is reachable and not the first one.
+    pub(super) fn above(&self, block: Block<'c>) -> Option<Block<'c>> {
+        let number = *self.number.get(&block)?;
+        (number != 0).then(|| self.order[self.nearest[number]])
+    }
+
+    /// The only block that leads to this one, by one edge.
+    pub(super) fn only_before(&self, block: Block<'c>) -> Option<Block<'c>> {
+        match self.before[*self.number.get(&block)?][..] {
+            [only] => Some(self.order[only]),
+            _ => None,
+        }
+    }
+
+    /// The reachable blocks that lead to this one.
+    pub(super) fn before(&self, block: Block<'c>) -> Vec<Block<'c>> {
+        let numbers = self.number.get(&block).map(|n| &self.before[*n]);
+        let numbers = numbers.into_iter().flatten();
+        numbers.map(|n| self.order[*n]).collect()
+    }
+}
+
+/// The nearest common dominator, where a block's number is above those of its dominators.
+fn meet(nearest: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        if a > b {
+            a = nearest[a];
+        } else {
+            b = nearest[b];
+        }
+    }
+    a
+}
+
+fn reverse_postorder(function: Value<'_>) -> Vec<Block<'_>> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = Vec::new();
+    if let Some(&first) = function.blocks().first() {
+        seen.insert(first);
+        open.push((first, first.successors()));
+    }
+    while let Some((block, rest)) = open.last_mut() {
+        match rest.pop() {
+            Some(next) if seen.insert(next) => open.push((next, next.successors())),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                open.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,56 @@
+//! Integer arithmetic in as few bits and instructions as what is known of its operands allows.
+//!
+//! It runs after LLVM's pipeline, which narrows what ranges alone decide.
+
+mod bounds;
+mod bypass;
+mod casts;
+mod counters;
+mod dominators;
+mod indices;
+mod sums;
+mod widths;
+
+use crate::llvm::{Module, TargetMachine, Value, opcode};
+use dominators::Dominators;
+
+/// What follows: the divisions that are left, narrowed by their ranges.
+const CLEAN_UP: &str = "function(correlated-propagation,instcombine<no-verify-fixpoint>,\
+    early-cse<memssa>,simplifycfg)";
+
+/// Brings divisions to where their results are used: behind the tests for panics between them, which other divisions stand behind, too.
+const SINK: &str = "function(sink)";
+
+/// What follows divisions by two ways. `instcombine` would compare 64 bits where the upper 32 decide.
+const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
+
+/// Narrows what is left.
+pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
+    let has = |is: fn(Value<'_>) -> bool| {
+        let with = move |function: &Value<'_>| function.instructions().into_iter().any(is);
+        let functions = module.functions().into_iter();
+        functions.filter(with).collect::<Vec<_>>()
+    };
+    let mut is_changed = false;
+    for function in has(|i| i.opcode() == opcode::UREM) {
+        let dominators = Dominators::of(function);
+        is_changed |= counters::run(function, &dominators);
+        is_changed |= sums::run(function, &dominators);
+    }
+    for function in has(indices::is_wide) {
+        is_changed |= indices::run(module, function, &Dominators::of(function));
+    }
+    if is_changed {
+        module.run_passes(CLEAN_UP, Some(machine))?;
+    }
+    if !has(bypass::is_slow).is_empty() {
+        module.run_passes(SINK, Some(machine))?;
+        has(bypass::is_slow).into_iter().for_each(bypass::run);
+        module.run_passes(MERGE, Some(machine))?;
+    }
+    for function in has(widths::may_be_short) {
+        widths::run(function, &Dominators::of(function));
+    }
+    has(casts::is_cast).into_iter().for_each(casts::run);
+    Ok(())
+}
