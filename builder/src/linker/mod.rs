@@ -10,6 +10,7 @@
 mod allocator;
 pub mod archive;
 mod atomics;
+mod branch_values;
 mod call_chains;
 mod convergence;
 mod copies;

@@ -164,6 +164,8 @@ api! { every version {
     fn LLVMAddIncoming(ValueRef, *mut ValueRef, *mut BasicBlockRef, c_uint);
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
+    fn LLVMSetNUW(ValueRef, Bool);
+    fn LLVMSetNSW(ValueRef, Bool);
     fn LLVMGetExact(ValueRef) -> Bool;
     fn LLVMGetGEPSourceElementType(ValueRef) -> TypeRef;
     fn LLVMGetMetadata(ValueRef, c_uint) -> ValueRef;
@@ -298,6 +300,7 @@ api! { every version {
     fn LLVMBuildPhi(BuilderRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildBinOp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildICmp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildSelect(BuilderRef, ValueRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildUnreachable(BuilderRef) -> ValueRef;
     fn LLVMBuildPtrToInt(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildFreeze(BuilderRef, ValueRef, *const c_char) -> ValueRef;
