@@ -24,6 +24,7 @@ mod local_atomics;
 mod panic_sites;
 mod panic_tails;
 mod panics;
+mod pointer_values;
 mod reach;
 mod reachable;
 mod records;

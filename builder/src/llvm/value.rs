@@ -22,6 +22,7 @@ pub mod opcode {
     pub const ZEXT: i32 = 31;
     pub const SEXT: i32 = 32;
     pub const PTR_TO_INT: i32 = 39;
+    pub const INT_TO_PTR: i32 = 40;
     pub const ICMP: i32 = 42;
     pub const FREEZE: i32 = 68;
     pub const ALLOCA: i32 = 26;
@@ -398,8 +399,7 @@ impl<'c> Value<'c> {
 
     /// The number in a constant pointer that was made from one.
     pub fn as_integer_address(self) -> Option<u64> {
-        const INT_TO_POINTER: i32 = 40;
-        if self.constant_opcode() != Some(INT_TO_POINTER) {
+        if self.constant_opcode() != Some(opcode::INT_TO_PTR) {
             return None;
         }
         self.operand(0)?.as_integer()

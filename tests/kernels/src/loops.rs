@@ -196,3 +196,22 @@ pub fn flag_as_number(x: &[u32], limit: u32, mut out: PerThread<[u64]>) {
     }
     *out = note(sum, i);
 }
+
+/// Two slices, and pointers to elements of them, that change places in some rounds.
+#[kernel]
+pub fn swapped(x: &[u32], y: &[u32], rounds: u32, mut out: PerThread<[u64]>) {
+    let Some(out) = out.mine() else { return };
+    let (mut from, mut other) = (x, y);
+    let (mut near, mut far) = (&raw const x[0], &raw const y[0]);
+    let mut sum = 0;
+    for round in 0..rounds {
+        sum = note(sum, from[round as usize % from.len()]);
+        // SAFETY: both lead to the first elements of slices.
+        sum = note(sum, unsafe { *near });
+        core::mem::swap(&mut near, &mut far);
+        if round * 5 % 3 != 1 {
+            core::mem::swap(&mut from, &mut other);
+        }
+    }
+    *out = sum;
+}

@@ -355,3 +355,27 @@ fn whose_flag_is_a_number_too() {
         assert_eq!(stream.download(&sums).unwrap(), [expected], "to {limit}");
     }
 }
+
+#[test]
+fn in_which_slices_change_places() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::swapped).unwrap();
+    let (x, y) = ([3, 1, 4, 1, 5], [2, 7, 1]);
+    let (xs, ys) = (stream.upload(&x).unwrap(), stream.upload(&y).unwrap());
+    for rounds in 0..14 {
+        let mut sums = stream.zeroed::<u64>(1).unwrap();
+        let arguments = (&xs, &ys, rounds, &mut sums);
+        stream.launch(&kernel, Grid::new(1, 1), arguments).unwrap();
+        let (mut from, mut other) = (&x[..], &y[..]);
+        let mut expected = 0;
+        for round in 0..rounds {
+            expected = note(expected, from[round as usize % from.len()]);
+            expected = note(expected, [x[0], y[0]][round as usize % 2]);
+            if round * 5 % 3 != 1 {
+                (from, other) = (other, from);
+            }
+        }
+        assert_eq!(stream.download(&sums).unwrap(), [expected], "{rounds}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, atomics, branch_values, copies, dump, float, launch_facts, launch_parameters,
 };
-use crate::linker::{lines, panic_tails, panics};
+use crate::linker::{lines, panic_tails, panics, pointer_values};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -109,6 +109,7 @@ fn compile_here(
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
+    pointer_values::restore(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
     for _ in 0..MOST_TIMES {
