@@ -40,6 +40,14 @@ fn pointers_into_shared_memory_that_change_places_stay_shared() {
 }
 
 #[test]
+fn a_vector_is_loaded_whole_though_its_elements_are_taken_one_by_one() {
+    let body = body(features(), "elements_of_vectors");
+    let loads = count(&body, "ld.global");
+    assert!(loads > 0, "{body:#?}");
+    assert_eq!(count(&body, "v4.b32"), loads, "{body:#?}");
+}
+
+#[test]
 fn each_use_and_each_instantiation_has_its_own_shared_object() {
     let summaries = summarise(features());
     let bytes = |name: &str| {

@@ -110,6 +110,7 @@ fn compile_here(
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
     pointer_values::restore(&module);
+    copies::widen_of_slots(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
     for _ in 0..MOST_TIMES {
