@@ -33,7 +33,8 @@ pub(super) fn behind<'c>(edge: &mut Edge<'c>, fact: &Fact<'c>) -> bool {
     let mut changed = false;
     for &value in &dependent {
         for user in value.users() {
-            if !user.is_instruction() {
+            // The branch itself is before the edge.
+            if !user.is_instruction() || user == end {
                 continue;
             }
             for n in 0..user.operand_count() {
