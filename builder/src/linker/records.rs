@@ -6,7 +6,7 @@
 //! switches. [`apply`] turns it into LLVM attributes and removes it; its words go into the PTX's signature,
 //! where the host library compares them with its own.
 
-use super::launch_facts;
+use super::{branch_values, launch_facts};
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, calling_convention};
 
@@ -205,7 +205,10 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
     let at = Attribute::Parameter(number);
     match kind {
         ParameterKind::Scalar | ParameterKind::Raw => {}
-        ParameterKind::Length { most } => function.add_range(at, 0, most + 1),
+        ParameterKind::Length { most } => {
+            function.add_range(at, 0, most + 1);
+            function.add_text(at, branch_values::LENGTH, &most.to_string());
+        }
         ParameterKind::ReadOnly => {
             function.add_flag(at, "noalias");
             function.add_flag(at, "readonly");

@@ -88,6 +88,58 @@ impl<'c> Value<'c> {
         })
     }
 
+    /// Puts a copy of an instruction, with the operands of the original, before this one.
+    pub fn build_copy_before(self, original: Value<'c>) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; the
+            // copy is in no block yet.
+            unsafe {
+                let copy = (api.LLVMInstructionClone)(original.raw);
+                (api.LLVMInsertIntoBuilder)(builder, copy);
+                copy
+            }
+        })
+    }
+
+    /// Puts `left OPERATION right` before this instruction; the operation is an opcode of integers.
+    pub fn build_binary_before(
+        self,
+        operation: i32,
+        left: Value<'c>,
+        right: Value<'c>,
+    ) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildBinOp)(builder, operation, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts the comparison of integers or pointers before this instruction.
+    pub fn build_comparison_before(
+        self,
+        predicate: i32,
+        left: Value<'c>,
+        right: Value<'c>,
+    ) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildICmp)(builder, predicate, left.raw, right.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts a choice between two values before this instruction.
+    pub fn build_select_before(
+        self,
+        condition: Value<'c>,
+        yes: Value<'c>,
+        no: Value<'c>,
+    ) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr()) }
+        })
+    }
+
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
         self.build_before(|api, builder| {

@@ -68,6 +68,18 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNNeg)(self.raw) != 0 }
     }
 
+    /// Says that an addition, subtraction or multiplication never wraps around, of unsigned numbers.
+    pub fn set_never_wraps(self) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMSetNUW)(self.raw, 1) }
+    }
+
+    /// The same of signed numbers.
+    pub fn set_never_wraps_signed(self) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMSetNSW)(self.raw, 1) }
+    }
+
     /// Whether a shift to the right never loses a bit.
     pub fn is_exact(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

@@ -165,6 +165,8 @@ api! { every version {
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
     fn LLVMGetNNeg(ValueRef) -> Bool;
+    fn LLVMSetNUW(ValueRef, Bool);
+    fn LLVMSetNSW(ValueRef, Bool);
     fn LLVMGetExact(ValueRef) -> Bool;
     fn LLVMGetGEPSourceElementType(ValueRef) -> TypeRef;
     fn LLVMGetMetadata(ValueRef, c_uint) -> ValueRef;

@@ -24,7 +24,9 @@ pub mod opcode {
     pub const XOR: i32 = 25;
     pub const TRUNC: i32 = 30;
     pub const ZEXT: i32 = 31;
+    pub const SEXT: i32 = 32;
     pub const PTR_TO_INT: i32 = 39;
+    pub const INT_TO_PTR: i32 = 40;
     pub const ICMP: i32 = 42;
     pub const FREEZE: i32 = 68;
     pub const ALLOCA: i32 = 26;
@@ -50,7 +52,7 @@ pub mod opcode {
     pub const FNEG: i32 = 66;
 }
 
-/// Predicates of comparisons of the C API, of unsigned numbers.
+/// Predicates of comparisons of the C API, of unsigned numbers where nothing else is said.
 pub mod predicate {
     #![allow(missing_docs)]
     pub const EQUAL: i32 = 32;
@@ -59,6 +61,10 @@ pub mod predicate {
     pub const GREATER_OR_EQUAL: i32 = 35;
     pub const LESS: i32 = 36;
     pub const LESS_OR_EQUAL: i32 = 37;
+    pub const SIGNED_GREATER: i32 = 38;
+    pub const SIGNED_GREATER_OR_EQUAL: i32 = 39;
+    pub const SIGNED_LESS: i32 = 40;
+    pub const SIGNED_LESS_OR_EQUAL: i32 = 41;
 }
 
 /// Calling conventions of the C API.
@@ -196,6 +202,11 @@ impl<'c> Value<'c> {
         } else {
             ValueKind::Other
         }
+    }
+
+    /// Whether it is an instruction.
+    pub fn is_instruction(self) -> bool {
+        self.kind() == ValueKind::Instruction
     }
 
     /// Its name; empty for most local values.
@@ -398,8 +409,7 @@ impl<'c> Value<'c> {
 
     /// The number in a constant pointer that was made from one.
     pub fn as_integer_address(self) -> Option<u64> {
-        const INT_TO_POINTER: i32 = 40;
-        if self.constant_opcode() != Some(INT_TO_POINTER) {
+        if self.constant_opcode() != Some(opcode::INT_TO_PTR) {
             return None;
         }
         self.operand(0)?.as_integer()

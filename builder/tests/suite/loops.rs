@@ -36,6 +36,21 @@ fn a_loop_in_which_threads_meet_stays_as_it_is() {
     assert_eq!(count(&body, "shfl.sync"), 1, "{body:#?}");
 }
 
+#[test]
+fn a_range_with_its_end_has_no_flag_in_the_loop() {
+    let body = body(features(), "loop_over_inclusive_range");
+    assert_eq!(rounds_at_once(&body), 4, "{body:#?}");
+    assert_eq!(count(&body, "selp"), 0, "{body:#?}");
+}
+
+#[test]
+fn pairs_are_not_skipped_one_by_one() {
+    let body = body(features(), "loop_over_pairs");
+    // Two loads in each round.
+    assert_eq!(rounds_at_once(&body), 8, "{body:#?}");
+    assert_eq!(count(&body, "min."), 1, "of the lengths: {body:#?}");
+}
+
 /// The most loads between two labels or branches.
 fn rounds_at_once(body: &[&str]) -> usize {
     let pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));

@@ -30,6 +30,24 @@ fn static_shared_memory_is_addressed_as_shared() {
 }
 
 #[test]
+fn pointers_into_shared_memory_that_change_places_stay_shared() {
+    for kernel in ["shared_pointers_swapped", "shared_slices_swapped"] {
+        let body = body(features(), kernel);
+        only_shared_and_global(&body);
+        assert!(count(&body, "ld.shared") >= 1, "{body:#?}");
+        assert_eq!(count(&body, "cvta.shared"), 0, "{body:#?}");
+    }
+}
+
+#[test]
+fn a_vector_is_loaded_whole_though_its_elements_are_taken_one_by_one() {
+    let body = body(features(), "elements_of_vectors");
+    let loads = count(&body, "ld.global");
+    assert!(loads > 0, "{body:#?}");
+    assert_eq!(count(&body, "v4.b32"), loads, "{body:#?}");
+}
+
+#[test]
 fn each_use_and_each_instantiation_has_its_own_shared_object() {
     let summaries = summarise(features());
     let bytes = |name: &str| {

@@ -24,10 +24,7 @@ macro_rules! set_stop {
         "setp.eq.u32 %wstop, 0, 0;"
     };
 }
-#[cfg(all(
-    not(warpsmith_after_panic = "trap"),
-    warpsmith_arch_at_least = "90"
-))]
+#[cfg(all(not(warpsmith_after_panic = "trap"), warpsmith_arch_at_least = "90"))]
 macro_rules! set_stop {
     () => {
         "mov.u32 %wold, %cluster_nctarank; setp.gt.u32 %wstop, %wold, 1;"
@@ -201,9 +198,15 @@ pub(super) unsafe fn note_thread(record: u64) {
             "72" = "ntid.y",
             "76" = "ntid.z"
         );
-        store(record + offset_of!(PanicRecord, launch) as u64, __warpsmith_launch());
+        store(
+            record + offset_of!(PanicRecord, launch) as u64,
+            __warpsmith_launch(),
+        );
         let number = graph_launch(__warpsmith_panic_log());
-        store_word(record + offset_of!(PanicRecord, graph_launch) as u64, number);
+        store_word(
+            record + offset_of!(PanicRecord, graph_launch) as u64,
+            number,
+        );
     }
 }
 

@@ -186,3 +186,196 @@ fn whose_rounds_read_what_earlier_ones_wrote() {
         assert_eq!(stream.download(&words).unwrap(), expected, "{n} by {step}");
     }
 }
+
+#[test]
+fn over_ranges_with_their_ends() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::inclusive_ranges).unwrap();
+    let until = f.module.kernel(kernels::inclusive_until).unwrap();
+    let x: Vec<u32> = (0..16).map(|i| i * 7 % 41).collect();
+    let xs = stream.upload(&x).unwrap();
+    // Around what is zero, the greatest or the least number of some type.
+    let starts = [
+        0,
+        i64::MAX,
+        -1,
+        u32::MAX.into(),
+        i32::MAX.into(),
+        127,
+        255,
+        i64::MIN,
+    ];
+    let starts = starts
+        .iter()
+        .flat_map(|at: &i64| (-3..2).map(|by| at.wrapping_add(by)));
+    // None of the types has many rounds.
+    let ends: Vec<[i64; 2]> = starts
+        .flat_map(|at| [-1, 0, 1, 2, 3, 4, 5, 9].map(|by| [at, at.wrapping_add(by)]))
+        .filter(|[first, last]| {
+            let few = |first: i128, last: i128| last - first < 300;
+            few((*first).into(), (*last).into())
+                && few((*first as u64).into(), (*last as u64).into())
+                && few((*first as u32).into(), (*last as u32).into())
+                && few((*first as i32).into(), (*last as i32).into())
+        })
+        .collect();
+    let at = stream.upload(&ends).unwrap();
+    let grid = Grid::cover(ends.len(), 32);
+    let mut sums = stream.zeroed::<[u64; 6]>(ends.len()).unwrap();
+    stream.launch(&kernel, grid, (&xs, &at, &mut sums)).unwrap();
+    let add = |sum, i: usize| note(sum, x[i & 15]);
+    let expected: Vec<[u64; 6]> = ends
+        .iter()
+        .map(|&[first, last]| {
+            [
+                (first as u64..=last as u64).fold(0, |sum, i| add(sum, i as usize)),
+                (first..=last).fold(0, |sum, i| add(sum, i as usize)),
+                (first as u32..=last as u32).fold(0, |sum, i| add(sum, i as usize)),
+                (first as i32..=last as i32).fold(0, |sum, i| add(sum, i as usize)),
+                (first as u8..=last as u8).fold(0, |sum, i| add(sum, i as usize)),
+                (first as i8..=last as i8).fold(0, |sum, i| add(sum, i as usize)),
+            ]
+        })
+        .collect();
+    assert_eq!(stream.download(&sums).unwrap(), expected, "{ends:?}");
+    for wanted in [0, 2, i64::MAX, i64::MAX - 1, i64::MIN + 1] {
+        let mut sums = stream.zeroed::<u64>(ends.len()).unwrap();
+        stream
+            .launch(&until, grid, (&at, wanted, &mut sums))
+            .unwrap();
+        let expected: Vec<u64> = ends
+            .iter()
+            .map(|&[first, last]| {
+                let mut range = first..=last;
+                let mut sum = 0;
+                for i in range.by_ref() {
+                    sum = note(sum, i as u32);
+                    if i == wanted {
+                        break;
+                    }
+                }
+                sum = note(sum, range.is_empty().into());
+                range.fold(sum, |sum, i| note(sum, (i as u32).wrapping_add(1)))
+            })
+            .collect();
+        assert_eq!(stream.download(&sums).unwrap(), expected, "until {wanted}");
+    }
+}
+
+#[test]
+fn over_squares_of_a_picture() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::around).unwrap();
+    for (rows, columns) in [(1, 1), (1, 9), (5, 3), (12, 17)] {
+        let pixels: Vec<u32> = (0..rows * columns).map(|i| (i * i % 251) as u32).collect();
+        let picture = stream.upload(&pixels).unwrap();
+        let picture = picture.matrix(rows, columns).unwrap();
+        for radius in [0, 1, 2, 3, 6, 100] {
+            let mut sums = stream.zeroed::<u64>(rows * columns).unwrap();
+            let out = sums.matrix_mut(rows, columns).unwrap();
+            let grid = Grid::cover_2d((columns, rows), (8, 8));
+            stream
+                .launch(&kernel, grid, (&picture, radius, out))
+                .unwrap();
+            let of_pixel = |i: usize| {
+                let (row, column) = (i / columns, i % columns);
+                let mut sum = 0;
+                for y in row.saturating_sub(radius)..=(row + radius).min(rows - 1) {
+                    for x in column.saturating_sub(radius)..=(column + radius).min(columns - 1) {
+                        sum = note(sum, pixels[y * columns + x]);
+                    }
+                }
+                sum
+            };
+            let expected: Vec<u64> = (0..rows * columns).map(of_pixel).collect();
+            assert_eq!(
+                stream.download(&sums).unwrap(),
+                expected,
+                "{rows} by {columns}, {radius} around"
+            );
+        }
+    }
+}
+
+#[test]
+fn over_every_nth_pair() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::nth_pairs).unwrap();
+    let grid = Grid::cover(THREADS, 32);
+    for (x, step) in cases() {
+        for shorter in [0, 1, 5, 40] {
+            let y: Vec<u32> = (3..(x.len() + 3).saturating_sub(shorter) as u32).collect();
+            let (xs, ys) = (stream.upload(&x).unwrap(), stream.upload(&y).unwrap());
+            let mut sums = stream.zeroed::<[u64; 2]>(THREADS).unwrap();
+            let arguments = (&xs, &ys, step, &mut sums);
+            stream.launch(&kernel, grid, arguments).unwrap();
+            let of_thread = |t| {
+                let pairs = || x.iter().zip(&y).skip(t);
+                let by_step = pairs().step_by(step as usize);
+                let by_seven = pairs().step_by(7);
+                [
+                    by_step.fold(0, |sum, (x, y)| note(sum, x ^ (y << 8))),
+                    by_seven.fold(5, |sum: u64, (x, y)| {
+                        let product = u64::from(*x) * u64::from(y + 1);
+                        sum.wrapping_mul(31).wrapping_add(product)
+                    }),
+                ]
+            };
+            let expected: Vec<[u64; 2]> = (0..THREADS).map(of_thread).collect();
+            assert_eq!(
+                stream.download(&sums).unwrap(),
+                expected,
+                "{} and {} by {step}",
+                x.len(),
+                y.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn whose_flag_is_a_number_too() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::flag_as_number).unwrap();
+    let x: Vec<u32> = (0..16).map(|i| i * 5 % 23).collect();
+    let xs = stream.upload(&x).unwrap();
+    for limit in 0..40 {
+        let mut sums = stream.zeroed::<u64>(1).unwrap();
+        let arguments = (&xs, limit, &mut sums);
+        stream.launch(&kernel, Grid::new(1, 1), arguments).unwrap();
+        let expected = (0..=limit).fold(0, |sum, i| {
+            let sum = if i == 7 { note(sum, 7) } else { sum };
+            note(sum, x[(i & 15) as usize])
+        });
+        let expected = note(expected, limit);
+        assert_eq!(stream.download(&sums).unwrap(), [expected], "to {limit}");
+    }
+}
+
+#[test]
+fn in_which_slices_change_places() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::swapped).unwrap();
+    let (x, y) = ([3, 1, 4, 1, 5], [2, 7, 1]);
+    let (xs, ys) = (stream.upload(&x).unwrap(), stream.upload(&y).unwrap());
+    for rounds in 0..14 {
+        let mut sums = stream.zeroed::<u64>(1).unwrap();
+        let arguments = (&xs, &ys, rounds, &mut sums);
+        stream.launch(&kernel, Grid::new(1, 1), arguments).unwrap();
+        let (mut from, mut other) = (&x[..], &y[..]);
+        let mut expected = 0;
+        for round in 0..rounds {
+            expected = note(expected, from[round as usize % from.len()]);
+            expected = note(expected, [x[0], y[0]][round as usize % 2]);
+            if round * 5 % 3 != 1 {
+                (from, other) = (other, from);
+            }
+        }
+        assert_eq!(stream.download(&sums).unwrap(), [expected], "{rounds}");
+    }
+}

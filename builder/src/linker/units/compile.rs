@@ -9,8 +9,10 @@ use crate::error::BuildError;
 use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
-use crate::linker::{LinkJob, atomics, barriers, copies, dump, float, launch_facts, launch_parameters};
-use crate::linker::{lines, narrow, panic_tails, panics};
+use crate::linker::{
+    LinkJob, atomics, barriers, branch_values, copies, dump, float, launch_facts, launch_parameters,
+};
+use crate::linker::{lines, narrow, panic_tails, panics, pointer_values};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -107,7 +109,18 @@ fn compile_here(
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
+    pointer_values::restore(&module);
+    copies::widen_of_slots(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
+    // Each time it may decide something more, which is rare.
+    for _ in 0..MOST_TIMES {
+        if !branch_values::replace(&module) {
+            break;
+        }
+        module.run_passes(THREAD_DECIDED, None)?;
+        module.run_passes(PIPELINE, Some(&machine))?;
+    }
+    module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
     unroll::run(&module)?;
     // After unrolling: the copies of a round have the counter of their remainders in common.
     narrow::run(&module, &machine)?;
@@ -157,8 +170,17 @@ fn compile_here(
 const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
     correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>)))";
 
-/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
-const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+/// Threads jumps through what a branch has decided: an iterator's `Option` that is a phi of null and of an element's address.
+const THREAD_DECIDED: &str = "function(instcombine<no-verify-fixpoint>,jump-threading)";
+
+/// LLVM's ordinary pipeline.
+const PIPELINE: &str = "default<O3>";
+
+/// How often it runs again after values were replaced that branches decide.
+const MOST_TIMES: usize = 3;
+
+/// For what the linker does after the pipeline. Not within it: of pointers into global memory, LLVM does not know that they are not null.
+const INFER_ADDRESS_SPACES: &str = "function(infer-address-spaces)";
 
 /// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
 /// instead, which is why the ones that have an instruction come first.
