@@ -13,11 +13,18 @@ pub mod opcode {
     pub const ADD: i32 = 8;
     pub const SUB: i32 = 10;
     pub const MUL: i32 = 12;
+    pub const UDIV: i32 = 14;
+    pub const UREM: i32 = 17;
     pub const SHL: i32 = 20;
     pub const LSHR: i32 = 21;
     pub const AND: i32 = 23;
+    pub const OR: i32 = 24;
+    pub const XOR: i32 = 25;
+    pub const TRUNC: i32 = 30;
     pub const ZEXT: i32 = 31;
+    pub const SEXT: i32 = 32;
     pub const PTR_TO_INT: i32 = 39;
+    pub const INT_TO_PTR: i32 = 40;
     pub const ICMP: i32 = 42;
     pub const FREEZE: i32 = 68;
     pub const ALLOCA: i32 = 26;
@@ -43,7 +50,7 @@ pub mod opcode {
     pub const FNEG: i32 = 66;
 }
 
-/// Predicates of comparisons of the C API, of unsigned numbers.
+/// Predicates of comparisons of the C API.
 pub mod predicate {
     #![allow(missing_docs)]
     pub const EQUAL: i32 = 32;
@@ -52,6 +59,10 @@ pub mod predicate {
     pub const GREATER_OR_EQUAL: i32 = 35;
     pub const LESS: i32 = 36;
     pub const LESS_OR_EQUAL: i32 = 37;
+    pub const SIGNED_GREATER: i32 = 38;
+    pub const SIGNED_GREATER_OR_EQUAL: i32 = 39;
+    pub const SIGNED_LESS: i32 = 40;
+    pub const SIGNED_LESS_OR_EQUAL: i32 = 41;
 }
 
 /// Calling conventions of the C API.

@@ -10,7 +10,7 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
-use crate::linker::{lines, panic_tails, panics};
+use crate::linker::{lines, local_arrays, panic_tails, panics};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -107,6 +107,7 @@ fn compile_here(
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
+    local_arrays::mark(&module)?;
     module.run_passes(PIPELINE, Some(&machine))?;
     unroll::run(&module)?;
     // Of what was inlined meanwhile, too.
