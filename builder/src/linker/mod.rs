@@ -11,6 +11,7 @@ mod allocator;
 pub mod archive;
 mod atomics;
 mod call_chains;
+mod chosen_slots;
 mod convergence;
 mod copies;
 mod float;

@@ -39,3 +39,15 @@ fn where_an_index_stays_unknown_nothing_is_unrolled() {
         assert!(stores < 16, "{kernel}: {body:#?}");
     }
 }
+
+#[test]
+fn a_choice_between_stack_slots_is_one_between_values() {
+    for kernel in [
+        "slot_of_default",
+        "slot_of_default_in_words",
+        "slots_in_turns",
+    ] {
+        let body = body(features(), kernel);
+        assert!(!is_in_local_memory(&body), "{kernel}: {body:#?}");
+    }
+}

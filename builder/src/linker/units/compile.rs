@@ -9,7 +9,9 @@ use crate::error::BuildError;
 use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
-use crate::linker::{LinkJob, atomics, copies, dump, float, launch_facts, launch_parameters};
+use crate::linker::{
+    LinkJob, atomics, chosen_slots, copies, dump, float, launch_facts, launch_parameters,
+};
 use crate::linker::{lines, local_arrays, panic_tails, panics};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
@@ -107,8 +109,12 @@ fn compile_here(
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
     launch_facts::fold(&module);
+    chosen_slots::resolve(&module);
     local_arrays::mark(&module)?;
     module.run_passes(PIPELINE, Some(&machine))?;
+    if chosen_slots::resolve(&module) {
+        module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
+    }
     unroll::run(&module)?;
     // Of what was inlined meanwhile, too.
     sites.replace(&module);
@@ -157,6 +163,10 @@ const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,ear
 
 /// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
 const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+
+/// Makes values of stack slots between which LLVM's pipeline alone has let a pointer choose.
+const CHOSEN_SLOTS: &str = "function(sroa<modify-cfg>,instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg,\
+    instcombine<no-verify-fixpoint>,infer-address-spaces)";
 
 /// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
 /// instead, which is why the ones that have an instruction come first.
