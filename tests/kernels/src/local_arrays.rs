@@ -18,7 +18,8 @@ pub fn columns(values: &[u32; 32], rounds: u32, wanted: u32) -> u32 {
             diagonal = above;
         }
     }
-    row.iter().fold(0, |sum, x| sum * 3 + x)
+    row.iter()
+        .fold(0, |sum: u32, x| sum.wrapping_mul(3).wrapping_add(*x))
 }
 
 /// Rounds of an inner loop that depend on the outer one's, with exchanges.

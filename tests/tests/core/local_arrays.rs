@@ -13,7 +13,7 @@ fn words() -> Vec<[u32; 32]> {
         1 => u32::MAX - i * i,
         2 => 3,
         3 => 1000 - 31 * i,
-        _ => (i * 2654435761_u32.wrapping_mul(t)) ^ (i << 27),
+        _ => i.wrapping_mul(2654435761_u32.wrapping_mul(t)) ^ (i << 27),
     };
     let of_thread = |t| std::array::from_fn(|i| word(t, i as u32));
     (0..THREADS as u32).map(of_thread).collect()
