@@ -35,7 +35,8 @@ pub(crate) fn failed(call: &'static str, code: ncclResult_t, comm: Option<ncclCo
     };
     // SAFETY: NCCL takes any code, and answers a string that lives as long as it does.
     let description = unsafe { text((nccl.functions.ncclGetErrorString)(code)) };
-    // SAFETY: the communicator is alive, or null; the string lives until the next error.
+    // SAFETY: null, or the communicator that the caller has just called NCCL with, which therefore is alive (each such call names why); the
+    // string lives until the next error.
     let detail = unsafe {
         text((nccl.functions.ncclGetLastError)(
             comm.unwrap_or(std::ptr::null_mut()),

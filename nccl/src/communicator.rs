@@ -124,7 +124,7 @@ impl Communicator {
             state.outcome.give_up(&error);
             return Err(error);
         }
-        // SAFETY: the communicator is alive, and this thread has its state.
+        // SAFETY: the communicator is alive and this thread's: `alive` gave `state`, which locks it.
         unsafe { self.inner.take_back_registered() }?;
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Communicator {
             return Ok(stream.zeroed(0)?);
         }
         let taken = Taken::take(CALL, inner)?;
-        // SAFETY: the communicator was taken.
+        // SAFETY: the communicator is alive and this thread's: `taken` has it.
         unsafe { inner.take_back_registered() }?;
         inner.gpu.make_current()?;
         let relaxed = Relaxed::enter();

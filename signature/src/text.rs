@@ -7,7 +7,7 @@ use crate::encoding::{decode, encode};
 use crate::{Kernel, Panic, Reading, Signature, Variable};
 
 const FIRST: &str = "// warpsmith signature ";
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 const KERNEL: &str = "// kernel ";
 const VARIABLE: &str = "// variable ";
 const PANIC: &str = "// panic ";
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = signed("").replace("signature 2", "signature 3");
+        let text = signed("").replace("signature 3", "signature 4");
         assert_eq!(
             read(&text),
             Reading::Unusable("it was built by another version of warpsmith")

@@ -10,8 +10,8 @@
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, location, block, thread | at least 22 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
-//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 22 registers |
+//! | `"message"` | message, location, block, thread | at least 14 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
+//! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 14 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
 //! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect` and literal messages
@@ -31,10 +31,10 @@ mod report;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod site;
 
-/// How many records a log has. When they are taken, launches that panic are noted without their messages.
-pub const RECORDS: usize = 4;
-/// How many launches a log can note so. When these are taken, too, it has the first and the greatest id of all others.
-pub const UNRECORDED: usize = 64;
+/// How many records a log has.
+pub const RECORDS: usize = 64;
+/// How many texts a log has, for panics that are not at places which the linker knows.
+pub const TEXTS: usize = 4;
 
 /// [`PanicRecord::state`]: the record is not complete.
 pub const EMPTY: u32 = 0;
@@ -53,14 +53,20 @@ pub struct PanicLog {
     /// The [claim word](claim_word) of the last launch of which a thread began to look for a record. Its other threads then need not: those
     /// that come later could find one that was freed meanwhile, and take it from the launches that follow.
     pub last_claim: u32,
-    /// The id of the first launch that found no room at all; 0 for none.
-    pub first_unnoted: u64,
-    /// The greatest id of a launch that found no room at all; 0 for none.
-    pub last_unnoted: u64,
+    /// For each record the [claim word](claim_word) of the launch that has it; 0 while it is free.
+    pub claims: [u32; RECORDS],
+    /// The complement of the least number of a launch that found no free record; 0 for none.
+    pub first_unrecorded: u32,
+    /// The greatest number of a launch that found no free record; 0 for none.
+    pub last_unrecorded: u32,
+    /// The kernel's number of one of these launches.
+    pub unrecorded_kernel: u32,
+    /// Reserved; 0.
+    pub reserved: u32,
     /// What the launches' first panicking threads leave.
     pub records: [PanicRecord; RECORDS],
-    /// The ids of launches that found no free record; 0 where there is room.
-    pub unrecorded: [u64; UNRECORDED],
+    /// Places and messages that have no number.
+    pub texts: [PanicText; TEXTS],
 }
 
 /// The word by which a launch claims a record, from what its kernel was passed and from [`PanicLog::graph_launch`]: never 0, and another one
@@ -85,11 +91,11 @@ pub const fn claim_word(launch: u64, graph_launch: u32) -> u32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct PanicRecord {
-    /// The launch's id.
+    /// What was passed as the launch's id.
     pub launch: u64,
     /// [`EMPTY`] or [`COMPLETE`].
     pub state: u32,
-    /// 1 more than the number of the place among those that the module's signature has for the kernel; 0 if the record says all itself.
+    /// 1 more than the number of the place among those that the module's signature has for the kernel; 0 if a text says it.
     pub site: u32,
     /// The numbers of the message at such a place.
     pub numbers: [u64; 2],
@@ -101,6 +107,25 @@ pub struct PanicRecord {
     pub grid_dim: [u32; 3],
     /// The block's extent in threads.
     pub block_dim: [u32; 3],
+    /// [`PanicLog::graph_launch`].
+    pub graph_launch: u32,
+    /// 1 more than the index of the text among [`PanicLog::texts`]; 0 for none.
+    pub text: u32,
+}
+
+impl PanicRecord {
+    /// The launch's id.
+    pub fn launch_id(&self) -> u64 {
+        self.launch | u64::from(self.graph_launch) << KERNEL_BITS
+    }
+}
+
+/// The place and the message of a panic that has no number.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct PanicText {
+    /// 1 from its claim by a thread until the host has read it; 0 while it is free.
+    pub claimed: u32,
     /// The line in the source, from 1; 0 if unknown.
     pub line: u32,
     /// The column, from 1; 0 if unknown.
@@ -111,15 +136,11 @@ pub struct PanicRecord {
     pub message_len: u32,
     /// The source file's path, UTF-8, cut off at the beginning where it does not fit.
     pub file: [u8; 256],
-    /// The [claim word](claim_word) of the launch that has the record; 0 while it is free.
-    pub claimed_by: u32,
-    /// Reserved; 0.
-    pub reserved: u32,
     /// The message, UTF-8, cut off where it does not fit.
     pub message: [u8; 512],
 }
 
-impl PanicRecord {
+impl PanicText {
     /// The source file's path.
     pub fn file(&self) -> &str {
         valid_prefix(&self.file, self.file_len)
@@ -194,13 +215,13 @@ mod tests {
 
     #[test]
     fn texts_end_where_a_character_would_be_cut() {
-        let mut record: PanicRecord = bytemuck::Zeroable::zeroed();
-        assert_eq!(record.message(), "");
+        let mut text: PanicText = bytemuck::Zeroable::zeroed();
+        assert_eq!(text.message(), "");
         // The last character is cut in its middle.
-        record.message[..5].copy_from_slice(&"aé€".as_bytes()[..5]);
-        record.message_len = 5;
-        assert_eq!(record.message(), "aé");
-        record.message_len = 10_000;
-        assert!(record.message().starts_with("aé"));
+        text.message[..5].copy_from_slice(&"aé€".as_bytes()[..5]);
+        text.message_len = 5;
+        assert_eq!(text.message(), "aé");
+        text.message_len = 10_000;
+        assert!(text.message().starts_with("aé"));
     }
 }

@@ -1,9 +1,9 @@
 //! Fills a record of the panic log from the panicking thread.
 
+use core::mem::offset_of;
 use core::panic::Location;
 
-use super::PanicRecord;
-use super::claim;
+use super::{PanicRecord, PanicText, TEXTS, claim};
 
 /// Records a panic by its location alone.
 #[cold]
@@ -34,9 +34,10 @@ pub(super) fn with_message(
     report.finish();
 }
 
-/// The record, claimed by this thread.
+/// The record, claimed by this thread, and a text of the log if one was free.
 pub(super) struct Report {
-    record: *mut PanicRecord,
+    record: u64,
+    text: *mut PanicText,
     /// To be filled by the caller.
     pub(super) message: Text,
 }
@@ -44,58 +45,86 @@ pub(super) struct Report {
 impl Report {
     /// Claims the record and fills it up to the message, if there is one and no other thread has claimed it.
     ///
-    /// Inlined around a call that returns one word: a struct returned through memory would give every kernel a stack.
+    /// Inlined around calls that return one word: a struct returned through memory would give every kernel a stack.
     #[inline(always)]
     pub(super) fn begin(location: Option<&Location<'_>>) -> Option<Report> {
-        let record = Report::claim(location);
-        if record.is_null() {
+        let record = claim_record();
+        if record == 0 {
             return None;
         }
-        // SAFETY: the record is this thread's, and stays until it is given to the host.
-        let message = unsafe { Text::new((&raw mut (*record).message).cast(), 512) };
-        Some(Report { record, message })
+        let text = claim_text(record, location);
+        let message = match text.is_null() {
+            // SAFETY: nothing is written to a text without room.
+            true => unsafe { Text::new(core::ptr::null_mut(), 0) },
+            // SAFETY: the text is this thread's, and stays until the record is given to the host.
+            false => unsafe { Text::new((&raw mut (*text).message).cast(), 512) },
+        };
+        Some(Report {
+            record,
+            text,
+            message,
+        })
     }
 
-    /// The record, filled up to the message; null if there is none or another thread of the launch has one.
-    #[cold]
-    #[inline(never)]
-    fn claim(location: Option<&Location<'_>>) -> *mut PanicRecord {
-        let address = claim::claim();
-        let record = address as *mut PanicRecord;
-        if record.is_null() {
-            return record;
-        }
-        // SAFETY: the record is this thread's until its state is complete.
-        unsafe {
-            claim::note_thread(address);
-            if let Some(location) = location {
-                (&raw mut (*record).line).write_volatile(location.line());
-                (&raw mut (*record).column).write_volatile(location.column());
-                let mut file = Text::new((&raw mut (*record).file).cast(), 256);
-                // A path's end says more than its beginning.
-                let name = location.file().as_bytes();
-                file.push(
-                    name.get(name.len().saturating_sub(256)..)
-                        .unwrap_or_default(),
-                );
-                (&raw mut (*record).file_len).write_volatile(file.length);
-            }
-        }
-        record
-    }
-
-    /// Gives the record to the host.
+    /// Gives the record to the host, and the text with it.
     #[inline(always)]
     pub(super) fn finish(self) {
-        // SAFETY: the record is this thread's from its claim until the state is complete.
+        // SAFETY: record and text are this thread's from their claim until the record's state is complete.
         unsafe {
-            (&raw mut (*self.record).message_len).write_volatile(self.message.length);
-            claim::complete(self.record as u64);
+            if !self.text.is_null() {
+                (&raw mut (*self.text).message_len).write_volatile(self.message.length);
+            }
+            claim::complete(self.record);
         }
     }
 }
 
-/// A text of bounded length in the record.
+/// The address of the record, which has all but its text; 0 if there is none or another thread of the launch has one.
+#[cold]
+#[inline(never)]
+fn claim_record() -> u64 {
+    let record = claim::claim();
+    if record != 0 {
+        // SAFETY: the record is this thread's until its state is complete.
+        unsafe { claim::note_thread(record) };
+    }
+    record
+}
+
+/// A text for the record, with the location in it; null if all are taken.
+#[cold]
+#[inline(never)]
+fn claim_text(record: u64, location: Option<&Location<'_>>) -> *mut PanicText {
+    let mut text = claim::texts() as *mut PanicText;
+    // SAFETY: where there is a record there is a log, whose texts these are; one is left to the thread that claims it until the record, which
+    // is this thread's, is complete.
+    unsafe {
+        let mut number = 1;
+        while claim::exchange((&raw mut (*text).claimed) as u64, 1) != 0 {
+            text = text.wrapping_add(1);
+            number += 1;
+            if number > TEXTS as u32 {
+                return core::ptr::null_mut();
+            }
+        }
+        claim::store_word(record + offset_of!(PanicRecord, text) as u64, number);
+        if let Some(location) = location {
+            (&raw mut (*text).line).write_volatile(location.line());
+            (&raw mut (*text).column).write_volatile(location.column());
+            let mut file = Text::new((&raw mut (*text).file).cast(), 256);
+            // A path's end says more than its beginning.
+            let name = location.file().as_bytes();
+            file.push(
+                name.get(name.len().saturating_sub(256)..)
+                    .unwrap_or_default(),
+            );
+            (&raw mut (*text).file_len).write_volatile(file.length);
+        }
+    }
+    text
+}
+
+/// Bytes of bounded length in a text of the log.
 pub(super) struct Text {
     bytes: *mut u8,
     length: u32,

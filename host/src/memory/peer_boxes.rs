@@ -275,7 +275,8 @@ impl Stream {
 ///
 /// # Errors
 ///
-/// A pool of the host has it: named as the host's, a driver ended the process by a segmentation fault (580.159.04, two H100).
+/// A pool of the host has it: a driver ended the process by a segmentation fault (580.159.04, two H100), whether it was named as the host's or as
+/// unified.
 fn side_of(view: RawView<'_>) -> Result<TexelSide> {
     if view.is_of_host_pool() {
         return Err(Error::misuse(

@@ -1,10 +1,10 @@
 //! The memory of panic logs: page-locked, mapped, many to an allocation, used again by later streams and graphs.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use warpsmith_device::panic::{
-    COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS, UNRECORDED, claim_word,
+    COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, PanicText, RECORDS, TEXTS, claim_word,
 };
 use warpsmith_driver::raw;
 
@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::sync::lock;
 
 /// Logs of an allocation, which is then of less than 64 KiB.
-const LOGS: usize = 16;
+const LOGS: usize = 7;
+const _: () = assert!(LOGS * size_of::<PanicLog>() < 64 << 10);
 
 /// The logs that nobody uses.
 #[derive(Default)]
@@ -97,24 +98,20 @@ fn allocate(context: &Arc<Context>) -> Result<Vec<LogMemory>> {
     Ok(logs.collect())
 }
 
-/// What a log says of a launch that panicked.
+/// What a log says of launches that panicked.
 pub(super) enum Entry {
-    Recorded(Box<PanicRecord>),
-    /// The id of a launch that found no free record.
-    Unrecorded(u64),
-    /// Launches that found no room at all: the first and the last id.
-    Unnoted {
-        first: u64,
-        last: u64,
-    },
+    /// One, with its text if it has one.
+    Recorded(Box<(PanicRecord, Option<PanicText>)>),
+    /// Those that found no free record: the ids of the first and of the last, both with the number of the kernel of one of them.
+    Unrecorded { first: u64, last: u64 },
 }
 
 impl Entry {
-    /// The id of the launch.
+    /// The id of the launch, or of the first.
     pub(super) fn id(&self) -> u64 {
         match self {
-            Entry::Recorded(record) => record.launch,
-            Entry::Unrecorded(id) | Entry::Unnoted { first: id, .. } => *id,
+            Entry::Recorded(recorded) => recorded.0.launch_id(),
+            Entry::Unrecorded { first, .. } => *first,
         }
     }
 }
@@ -145,76 +142,132 @@ impl LogMemory {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.host).graph_launch) }
     }
 
-    /// Lets a launch of a graph with this id, which has claimed its place, claim one again.
-    pub(super) fn forget_claim(&self, id: u64) {
+    /// Lets launches of a graph, which have claimed their places, claim them again: that of the entry, or all that found no record.
+    pub(super) fn forget_claim(&self, entry: &Entry) {
         // SAFETY: the word is in memory that lives with `self`; device and host change it as a whole.
         let last = unsafe { AtomicU32::from_ptr(&raw mut (*self.host).last_claim) };
-        let word = claim_word(id & ((1 << KERNEL_BITS) - 1), (id >> KERNEL_BITS) as u32);
-        // Where it has changed, nothing is to be done.
-        let _ = last.compare_exchange(word, 0, Ordering::AcqRel, Ordering::Acquire);
+        match entry {
+            Entry::Recorded(_) => {
+                let id = entry.id();
+                let word = claim_word(id & ((1 << KERNEL_BITS) - 1), (id >> KERNEL_BITS) as u32);
+                // Where it has changed, nothing is to be done.
+                let _ = last.compare_exchange(word, 0, Ordering::AcqRel, Ordering::Acquire);
+            }
+            Entry::Unrecorded { .. } => last.store(0, Ordering::Release),
+        }
     }
 
-    /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time.
-    pub(super) fn take(&self, is_wanted: impl Fn(u64) -> bool, mut found: impl FnMut(Entry)) {
-        // SAFETY: the log lives with `self`; device and host change the word as a whole.
-        let first = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).first_unnoted) };
-        // SAFETY: the log lives with `self`; device and host change the word as a whole.
-        let last = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).last_unnoted) };
-        let records: *mut PanicRecord = self
-            .host
-            .wrapping_byte_add(std::mem::offset_of!(PanicLog, records))
-            .cast();
+    /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time. `newest` is the number of the last launch, by
+    /// which those of 32 bits are told that the log has.
+    pub(super) fn take(
+        &self,
+        newest: u64,
+        is_wanted: impl Fn(u64) -> bool,
+        mut found: impl FnMut(Entry),
+    ) {
         for index in 0..RECORDS {
-            let record = records.wrapping_add(index);
-            // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
-            let claimed_by = unsafe { AtomicU32::from_ptr(&raw mut (*record).claimed_by) };
-            // SAFETY: the log, of which `record` is a part, lives with `self`; device and host change the word as a whole.
-            let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
-            if state.load(Ordering::Acquire) != COMPLETE {
-                // Free, or its launch runs: it was numbered and not enqueued when the wait began.
-                continue;
-            }
-            // SAFETY: the record lives (see `claimed_by`), and is complete: the thread that claimed it does not write it any more.
-            let complete = Box::new(unsafe { record.read_volatile() });
-            if !is_wanted(complete.launch) {
-                continue;
-            }
-            found(Entry::Recorded(complete));
-            // All but the claim, which comes last: who claims the record anew finds it empty.
-            let claim = std::mem::offset_of!(PanicRecord, claimed_by);
-            let behind = claim + size_of::<u32>();
-            // SAFETY: the record lives (see `claimed_by`), and is complete; a later launch does not write it before the claim is 0. Both pieces lie
-            // in it.
-            unsafe {
-                record.cast::<u8>().write_bytes(0, claim);
-                let rest = record.cast::<u8>().add(behind);
-                rest.write_bytes(0, size_of::<PanicRecord>() - behind);
-            }
-            claimed_by.store(0, Ordering::Release);
+            self.take_record(index, &is_wanted, &mut found);
         }
-        for index in 0..UNRECORDED {
-            // SAFETY: the log lives with `self`, and `index` is within the array; device and host change the word as a whole.
-            let noted = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).unrecorded[index]) };
-            let id = noted.load(Ordering::Acquire);
-            if id != 0 && is_wanted(id) {
-                found(Entry::Unrecorded(id));
-                noted.store(0, Ordering::Release);
-            }
-        }
-        let (oldest, newest) = (first.load(Ordering::Acquire), last.load(Ordering::Acquire));
-        if oldest == 0 || !is_wanted(oldest) {
+        self.take_unrecorded(newest, is_wanted, found);
+    }
+
+    fn take_record(
+        &self,
+        index: usize,
+        is_wanted: impl Fn(u64) -> bool,
+        mut found: impl FnMut(Entry),
+    ) {
+        // SAFETY: the log lives with `self`, and `index` is within the array (the caller counts to its length); device and host change the word as a whole.
+        let claim = unsafe { AtomicU32::from_ptr(&raw mut (*self.host).claims[index]) };
+        if claim.load(Ordering::Acquire) == 0 {
             return;
         }
-        found(Entry::Unnoted {
-            first: oldest,
-            last: newest,
+        // SAFETY: the log lives with `self`, and `index` is within the array, as for `claim`.
+        let record = unsafe { &raw mut (*self.host).records[index] };
+        // SAFETY: the record lives with `self`; device and host change the word as a whole.
+        let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
+        if state.load(Ordering::Acquire) != COMPLETE {
+            // Its launch runs: it was numbered and not enqueued when the wait began.
+            return;
+        }
+        // SAFETY: the record lives with `self`, and is complete: the thread that claimed it does not write it any more.
+        let complete = unsafe { record.read_volatile() };
+        if !is_wanted(complete.launch_id()) {
+            return;
+        }
+        let text = (complete.text as usize)
+            .checked_sub(1)
+            .filter(|text| *text < TEXTS)
+            // SAFETY: the log lives with `self`, and the index was compared.
+            .map(|text| unsafe { &raw mut (*self.host).texts[text] });
+        // SAFETY: the text lives with `self`, and belongs to the record, which is complete: the thread does not write it any more.
+        let read = text.map(|text| unsafe { text.read_volatile() });
+        found(Entry::Recorded(Box::new((complete, read))));
+        if let Some(text) = text {
+            // SAFETY: the text lives with `self`; no other thread writes it before it is free, which it is by the store that follows.
+            unsafe {
+                let claimed = AtomicU32::from_ptr(&raw mut (*text).claimed);
+                let behind = std::mem::offset_of!(PanicText, line);
+                let rest = text.cast::<u8>().add(behind);
+                rest.write_bytes(0, size_of::<PanicText>() - behind);
+                claimed.store(0, Ordering::Release);
+            }
+        }
+        // SAFETY: the record lives with `self`; a later launch does not write it before the claim is 0.
+        unsafe { record.write_bytes(0, 1) };
+        claim.store(0, Ordering::Release);
+    }
+
+    fn take_unrecorded(
+        &self,
+        newest: u64,
+        is_wanted: impl Fn(u64) -> bool,
+        mut found: impl FnMut(Entry),
+    ) {
+        // SAFETY: the log lives with `self`; device and host change each of the words as a whole.
+        let [first, last, kernel] = unsafe {
+            [
+                AtomicU32::from_ptr(&raw mut (*self.host).first_unrecorded),
+                AtomicU32::from_ptr(&raw mut (*self.host).last_unrecorded),
+                AtomicU32::from_ptr(&raw mut (*self.host).unrecorded_kernel),
+            ]
+        };
+        let latest = last.load(Ordering::Acquire);
+        if latest == 0 {
+            return;
+        }
+        // The first may have been forgotten while a launch beside noted itself.
+        let earliest = match first.load(Ordering::Acquire) {
+            0 => latest,
+            complement => !complement,
+        };
+        let kernel = u64::from(kernel.load(Ordering::Acquire));
+        let id = |number: u32| whole_number(number, newest) << KERNEL_BITS | kernel;
+        let (earliest, latest_id) = (id(earliest), id(latest));
+        if !is_wanted(earliest) {
+            return;
+        }
+        found(Entry::Unrecorded {
+            first: earliest,
+            last: latest_id,
         });
         // Those in between are not known one by one. As long as some may be outstanding each wait beyond the first hears of it.
-        if is_wanted(newest.max(oldest)) {
-            last.store(0, Ordering::Release);
+        if is_wanted(latest_id.max(earliest))
+            && last
+                .compare_exchange(latest, 0, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+        {
             first.store(0, Ordering::Release);
         }
     }
+}
+
+/// The launch number of which the log has the low half: the one nearest to `newest`, beyond which others may have been launched meanwhile.
+fn whole_number(low: u32, newest: u64) -> u64 {
+    let beyond = low.wrapping_sub(newest as u32).cast_signed();
+    newest
+        .checked_add_signed(beyond.into())
+        .unwrap_or(low.into())
 }
 
 #[cfg(test)]
@@ -231,28 +284,40 @@ mod tests {
         let log = LogPool::default().get(&context)?;
         let take = || {
             let mut found = Vec::new();
-            log.take(|_| true, |entry| found.push(entry.id()));
+            log.take(7, |_| true, |entry| found.push(entry.id()));
             found
         };
         let host = log.host;
         // SAFETY: the log lives with `log`, and no kernel knows of it.
         let record = unsafe { &raw mut (*host).records[1] };
-        // SAFETY: the log lives with `log`, and no kernel knows of it. Claimed and filled up to the line, as a thread of launch 7 does it.
+        // SAFETY: the log lives with `log`, and no kernel knows of it. Claimed and filled up to the place, as a thread of launch 7 does it.
         unsafe {
-            (*record).claimed_by = 7;
+            (*host).claims[1] = 7;
             (*record).launch = 7;
-            (*record).line = 12;
+            (*record).site = 12;
         }
         assert!(take().is_empty());
         // SAFETY: the log lives with `log`, and no kernel knows of it.
-        let (launch, line) = unsafe { ((*record).launch, (*record).line) };
-        assert_eq!((launch, line), (7, 12), "not cleared while it is filled");
+        let (launch, site) = unsafe { ((*record).launch, (*record).site) };
+        assert_eq!((launch, site), (7, 12), "not cleared while it is filled");
         // SAFETY: the log lives with `log`, and no kernel knows of it. The thread is done.
         unsafe { (*record).state = COMPLETE };
         assert_eq!(take(), [7]);
         assert!(take().is_empty());
         // SAFETY: the log lives with `log`, and no kernel knows of it.
-        assert_eq!(unsafe { (*record).line }, 0);
+        let (site, claim) = unsafe { ((*record).site, (*host).claims[1]) };
+        assert_eq!((site, claim), (0, 0));
         Ok(())
+    }
+
+    #[test]
+    fn numbers_are_told_by_the_newest() {
+        assert_eq!(whole_number(5, 9), 5);
+        assert_eq!(whole_number(9, 9), 9);
+        assert_eq!(whole_number(u32::MAX, 1 << 32), u64::from(u32::MAX));
+        assert_eq!(whole_number(3, (7 << 32) + 3), (7 << 32) + 3);
+        // Launched since.
+        assert_eq!(whole_number(4, (7 << 32) + 3), (7 << 32) + 4);
+        assert_eq!(whole_number(4, 3), 4);
     }
 }

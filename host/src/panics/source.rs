@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use warpsmith_device::panic::{KERNEL_BITS, PanicRecord, RECORDS, UNRECORDED};
+use warpsmith_device::panic::{KERNEL_BITS, PanicRecord, PanicText, RECORDS, TEXTS};
 
 use warpsmith_signature::Panic;
 
@@ -173,6 +173,7 @@ impl Source {
         // first, which says most.
         let mut told: Vec<u64> = Vec::new();
         self.log.take(
+            self.newest(),
             |id| launch_of(id).is_none_or(|(timeline, launch)| is_wanted(&timeline, launch)),
             |entry| {
                 let id = entry.id();
@@ -182,12 +183,11 @@ impl Source {
                 told.push(id);
                 // The number may be that of a launch to come, too.
                 if matches!(self.owner, Owner::Graph(_)) {
-                    self.log.forget_claim(id);
+                    self.log.forget_claim(&entry);
                 }
                 let panic = match entry {
-                    Entry::Recorded(record) => self.panic(&record),
-                    Entry::Unrecorded(id) => self.unrecorded(id),
-                    Entry::Unnoted { first, last } => self.unnoted(first, last),
+                    Entry::Recorded(recorded) => self.panic(&recorded.0, recorded.1.as_ref()),
+                    Entry::Unrecorded { first, last } => self.unrecorded(first, last),
                 };
                 // A launch that is not known any more was done, and this is what it left since: there is nobody to tell.
                 if let Some((timeline, launch)) = launch_of(id) {
@@ -201,15 +201,34 @@ impl Source {
         );
     }
 
-    fn panic(&self, record: &PanicRecord) -> KernelPanic {
+    /// The number of the last launch that can have panicked.
+    fn newest(&self) -> u64 {
+        match &self.owner {
+            Owner::Stream(timeline) => timeline.last(),
+            Owner::Graph(launches) => lock(launches).current.into(),
+        }
+    }
+
+    fn panic(&self, record: &PanicRecord, text: Option<&PanicText>) -> KernelPanic {
         let number = record.site.checked_sub(1);
         let site = number.and_then(|number| self.names.panic_at(record.launch, number));
-        let site = site.unwrap_or_else(|| Panic {
-            file: record.file().into(),
-            line: record.line,
-            column: record.column,
-            message: record.message().into(),
-            has_numbers: false,
+        let site = site.unwrap_or_else(|| match text {
+            Some(text) => Panic {
+                file: text.file().into(),
+                line: text.line,
+                column: text.column,
+                message: text.message().into(),
+                has_numbers: false,
+            },
+            None => Panic {
+                file: String::new(),
+                line: 0,
+                column: 0,
+                message: format!(
+                    "(place and message were not kept: a stream keeps {TEXTS} that are made in the kernel between two waits)"
+                ),
+                has_numbers: false,
+            },
         });
         KernelPanic {
             kernel: self.names.of_launch(record.launch),
@@ -225,30 +244,15 @@ impl Source {
         }
     }
 
-    /// A launch that found no free record.
-    fn unrecorded(&self, id: u64) -> KernelPanic {
-        KernelPanic {
-            kernel: self.names.of_launch(id),
-            message: "(the message was not kept: the launches before had filled the log)".into(),
-            ..KernelPanic::default()
-        }
-    }
-
-    /// The launches for which the log had no room at all.
-    fn unnoted(&self, first: u64, last: u64) -> KernelPanic {
-        let [mut kernels, newest] = [first, last].map(|id| self.names.of_launch(id));
-        if kernels != newest {
-            kernels += "` to `";
-            kernels += &newest;
-        }
+    /// The launches that found no free record.
+    fn unrecorded(&self, first: u64, last: u64) -> KernelPanic {
         let launches = (last >> KERNEL_BITS).saturating_sub(first >> KERNEL_BITS) + 1;
-        let room = RECORDS + UNRECORDED;
         let message = format!(
-            "(a stream keeps the panics of {room} launches between two waits, and more launches panicked: the first of these and the last are \
-             known, at most {launches} in all; wait more often to hear of each)"
+            "(a stream keeps the panics of {RECORDS} launches between two waits, and more launches panicked: the first of these and the last are \
+             known, at most {launches} in all, and the kernel of one; wait more often to hear of each)"
         );
         KernelPanic {
-            kernel: kernels,
+            kernel: self.names.of_launch(last),
             message,
             ..KernelPanic::default()
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::common::gpu;
-use crate::common::said::{compare_with_file, without_addresses};
+use crate::common::said::{difference_from_file, without_addresses};
 use crate::common::two::with_two;
 use crate::row::{Kind, Topic};
 use crate::rows;
@@ -42,7 +42,7 @@ fn run(mut world: World, topics: Vec<Topic>) {
             .unwrap();
         }
         let file = format!("tests/arguments/messages/{name}.txt");
-        compare_with_file(&file, &text, world.gpu.is_simulator());
+        wrong += &difference_from_file(&file, &text, world.gpu.is_simulator());
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

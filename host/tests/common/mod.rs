@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use warpsmith_host::prelude::*;
 use warpsmith_host::{GraphBuilder, KernelNode};
+use warpsmith_testkit::process::is_child;
 use warpsmith_testkit::{Side, own_process};
 
 pub const PTX: &str = include_str!("kernels.ptx");
@@ -141,8 +142,12 @@ impl Drop for Gate {
     }
 }
 
-/// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned.
+/// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned. The process
+/// has the device, too, for one test at a time: others count its free memory.
 pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
+    // In the child the body takes it.
+    let alone = || ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = (!is_child()).then(alone);
     match own_process(variables) {
         Side::Child => {
             body();

@@ -169,7 +169,8 @@ impl Exec {
         let Action::Child(old) = &step.action else {
             return Err(code::INVALID_VALUE);
         };
-        let merged = merge(old, fresh).map_err(|_| code::INVALID_VALUE)?;
+        // As the driver (580.159.04) says it, where its documentation names INVALID_VALUE.
+        let merged = merge(old, fresh).map_err(|_| code::GRAPH_EXEC_UPDATE_FAILURE)?;
         // Nodes keep the names that they had, so these are those of the old child, too.
         let inside = origins(&merged);
         let is_outside = |holder: usize| holder != origin && !inside.contains(&holder);

@@ -58,6 +58,49 @@ fn panics_are_errors_and_the_context_survives() {
     }
 }
 
+/// A stream has 64 records, and four texts for what is put together in the kernel.
+#[test]
+fn more_panics_than_a_stream_keeps_are_told_as_such() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::panics).unwrap();
+    let x = stream.upload(&[7u32; 100]).unwrap();
+    let mut out = stream.zeroed::<u32>(100).unwrap();
+    let mut panics_of = |way: u32, launches: usize| {
+        for _ in 0..launches {
+            let arguments = (&x, 40u32, way, &mut out);
+            stream.launch(&kernel, Grid::new(4, 32), arguments).unwrap();
+        }
+        match stream.synchronize().unwrap_err() {
+            Error::KernelPanic(first) => {
+                let mut messages = vec![first.message.clone()];
+                messages.extend(first.others.iter().map(|other| other.message.clone()));
+                messages
+            }
+            error => panic!("{error}"),
+        }
+    };
+    let of = |messages: &[String], what: &str| {
+        let said = messages.iter().filter(|message| message.contains(what));
+        said.count()
+    };
+    let messages = panics_of(0, 70);
+    assert_eq!(
+        of(&messages, "the len is 100 but the index is 140"),
+        64,
+        "{messages:?}"
+    );
+    assert_eq!(of(&messages, "at most 6 in all"), 1, "{messages:?}");
+    assert_eq!(messages.len(), 65);
+    let messages = panics_of(1, 6);
+    assert_eq!(of(&messages, "thread 40 has had enough of 1"), 4);
+    assert_eq!(of(&messages, "were not kept"), 2, "{messages:?}");
+    // All is free again.
+    assert_eq!(panics_of(1, 1), ["thread 40 has had enough of 1"]);
+    assert_eq!(of(&panics_of(0, 64), "the index is 140"), 64);
+    stream.synchronize().unwrap();
+}
+
 /// The launch is known wherever in it the panic is: behind vtables, pointers, recursion.
 #[test]
 fn a_panic_behind_calls_belongs_to_its_launch() {

@@ -78,6 +78,9 @@ impl GraphExec {
     // covers: GRAPH-53
     pub fn set_child(&mut self, node: ChildNode, graph: &Graph) -> Result<()> {
         const CALL: &str = "cuGraphExecChildGraphNodeSetParams";
+        /// Drivers refuse another shape as a failed update (580.159.04) or an invalid value (as their documentation says).
+        const SAME_SHAPE: &str =
+            "give a graph of the nodes and edges that the child has, or instantiate the whole anew";
         check_same_device(CALL, ("the child", &graph.gpu), ("the graph", &self.gpu))?;
         graph.refuse_broken(CALL)?;
         refuse_uncopyable(CALL, &graph.contents)?;
@@ -95,9 +98,10 @@ impl GraphExec {
             // keep what its nodes use, and `functions` what they call.
             unsafe { call!(cuGraphExecChildGraphNodeSetParams(exec, node, graph.raw)) }.map_err(
                 |error| {
-                    error.with_hint_for(Code::INVALID_VALUE, || {
-                        "give a graph of the nodes and edges that the child has, or instantiate the whole anew".into()
-                    })
+                    let hint = || SAME_SHAPE.to_owned();
+                    error
+                        .with_hint_for(Code::GRAPH_EXEC_UPDATE_FAILURE, hint)
+                        .with_hint_for(Code::INVALID_VALUE, hint)
                 },
             )
         });
