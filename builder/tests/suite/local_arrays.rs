@@ -56,5 +56,5 @@ fn a_choice_between_stack_slots_is_one_between_values() {
 fn a_volatile_access_stays_one_access() {
     let body = body(features(), "slot_read_once");
     assert!(is_in_local_memory(&body), "{body:#?}");
-    assert_eq!(count(&body, "ld.volatile"), 1, "{body:#?}");
+    assert_eq!(count(&body, "ld.local"), 1, "{body:#?}");
 }
