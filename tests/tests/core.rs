@@ -14,6 +14,8 @@ mod floats;
 mod language;
 #[path = "core/levels.rs"]
 mod levels;
+#[path = "core/local_arrays.rs"]
+mod local_arrays;
 #[path = "core/loops.rs"]
 mod loops;
 #[path = "core/memory.rs"]

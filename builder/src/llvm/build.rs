@@ -140,6 +140,49 @@ impl<'c> Value<'c> {
         })
     }
 
+    /// Puts the address so many bytes behind `pointer` before this instruction.
+    pub fn build_offset_before(self, pointer: Value<'c>, bytes: u64) -> Value<'c> {
+        let mut index = Value::integer(bytes, self).raw;
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; there is
+            // one index.
+            unsafe {
+                let byte = (api.LLVMInt8TypeInContext)(self.context.raw);
+                (api.LLVMBuildGEP2)(builder, byte, pointer.raw, &mut index, 1, c"".as_ptr())
+            }
+        })
+    }
+
+    /// Puts a load before this instruction.
+    pub fn build_load_before(
+        self,
+        ty: sys::TypeRef,
+        pointer: Value<'c>,
+        alignment: u32,
+    ) -> Value<'c> {
+        let load = self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildLoad2)(builder, ty, pointer.raw, c"".as_ptr()) }
+        });
+        load.set_alignment(alignment);
+        load
+    }
+
+    /// Puts a store before this instruction.
+    pub fn build_store_before(
+        self,
+        value: Value<'c>,
+        pointer: Value<'c>,
+        alignment: u32,
+    ) -> Value<'c> {
+        let store = self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildStore)(builder, value.raw, pointer.raw) }
+        });
+        store.set_alignment(alignment);
+        store
+    }
+
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
         self.build_before(|api, builder| {

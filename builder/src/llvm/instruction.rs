@@ -86,6 +86,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetExact)(self.raw) != 0 }
     }
 
+    /// The type of what an `alloca` makes place for.
+    pub fn allocated_type(self) -> TypeRef {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetAllocatedType)(self.raw) }
+    }
+
     /// The type that the first index of a `getelementptr` steps by.
     pub fn element_type(self) -> TypeRef {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
@@ -106,6 +112,23 @@ impl<'c> Value<'c> {
             name.first()?.metadata_string()
         });
         names.collect()
+    }
+
+    /// Notes one property, without a value, of the loop that a branch leads back to, in place of what is noted.
+    pub fn set_loop_property(self, name: &str) {
+        let (api, context) = (self.api(), self.context.raw);
+        let kind = self.context.metadata_kind("llvm.loop");
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for; all metadata are of its
+        // context, and each list has as many places as is said. The temporary node is replaced, which frees it.
+        unsafe {
+            let mut name = (api.LLVMMDStringInContext2)(context, name.as_ptr().cast(), name.len());
+            let property = (api.LLVMMDNodeInContext2)(context, &mut name, 1);
+            // The first operand is the node itself, by which loops are told apart.
+            let itself = (api.LLVMTemporaryMDNode)(context, std::ptr::null_mut(), 0);
+            let node = (api.LLVMMDNodeInContext2)(context, [itself, property].as_mut_ptr(), 2);
+            (api.LLVMMetadataReplaceAllUsesWith)(itself, node);
+            (api.LLVMSetMetadata)(self.raw, kind, (api.LLVMMetadataAsValue)(context, node));
+        }
     }
 
     /// The operands of a metadata node; none of other metadata.
@@ -269,6 +292,12 @@ impl<'c> Value<'c> {
     pub fn set_debug_location(self, location: Location<'c>) {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMInstructionSetDebugLoc)(self.raw, location.raw()) }
+    }
+
+    /// Whether a load or a store is volatile.
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a load or a store, for which the method is.
+        unsafe { (self.api().LLVMGetVolatile)(self.raw) != 0 }
     }
 
     /// Whether a load, a store or another access is atomic.

@@ -169,6 +169,7 @@ api! { every version {
     fn LLVMSetNSW(ValueRef, Bool);
     fn LLVMGetExact(ValueRef) -> Bool;
     fn LLVMGetGEPSourceElementType(ValueRef) -> TypeRef;
+    fn LLVMGetAllocatedType(ValueRef) -> TypeRef;
     fn LLVMGetMetadata(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsAMDNode(ValueRef) -> ValueRef;
     fn LLVMSetMetadata(ValueRef, c_uint, ValueRef);
@@ -316,6 +317,8 @@ api! { every version {
     fn LLVMBuildInsertElement(BuilderRef, ValueRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
+    fn LLVMBuildGEP2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
+    fn LLVMGetVolatile(ValueRef) -> Bool;
     fn LLVMIsAtomic(ValueRef) -> Bool;
     fn LLVMGetOrdering(ValueRef) -> c_int;
     fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;
@@ -336,6 +339,10 @@ api! { every version {
     fn LLVMGlobalEraseMetadata(ValueRef, c_uint);
     fn LLVMMetadataAsValue(ContextRef, MetadataRef) -> ValueRef;
     fn LLVMValueAsMetadata(ValueRef) -> MetadataRef;
+    fn LLVMMDStringInContext2(ContextRef, *const c_char, usize) -> MetadataRef;
+    fn LLVMMDNodeInContext2(ContextRef, *mut MetadataRef, usize) -> MetadataRef;
+    fn LLVMTemporaryMDNode(ContextRef, *mut MetadataRef, usize) -> MetadataRef;
+    fn LLVMMetadataReplaceAllUsesWith(MetadataRef, MetadataRef);
     fn LLVMGetMDNodeNumOperands(ValueRef) -> c_uint;
     fn LLVMGetMDNodeOperands(ValueRef, *mut ValueRef);
     fn LLVMGetMDString(ValueRef, *mut c_uint) -> *const c_char;

@@ -12,6 +12,7 @@ mod errors;
 mod language;
 mod launch;
 mod lines;
+mod local_arrays;
 mod loops;
 mod memory;
 mod narrow;

@@ -28,6 +28,7 @@ pub mod guide;
 pub mod guide_memory;
 pub mod half;
 pub mod language;
+pub mod local_arrays;
 pub mod local_atomics;
 pub mod loops;
 pub mod matrix;

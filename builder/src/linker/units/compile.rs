@@ -10,9 +10,10 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, atomics, barriers, branch_values, copies, dump, float, launch_facts, launch_parameters,
+    LinkJob, atomics, barriers, branch_values, chosen_slots, copies, dump, float, launch_facts,
+    launch_parameters,
 };
-use crate::linker::{lines, narrow, panic_tails, panics, pointer_values};
+use crate::linker::{lines, local_arrays, narrow, panic_tails, panics, pointer_values};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -111,6 +112,8 @@ fn compile_here(
     launch_facts::fold(&module);
     pointer_values::restore(&module);
     copies::widen_of_slots(&module);
+    chosen_slots::resolve(&module);
+    local_arrays::mark(&module)?;
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
     for _ in 0..MOST_TIMES {
@@ -119,6 +122,9 @@ fn compile_here(
         }
         module.run_passes(THREAD_DECIDED, None)?;
         module.run_passes(PIPELINE, Some(&machine))?;
+    }
+    if chosen_slots::resolve(&module) {
+        module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
     unroll::run(&module)?;
@@ -181,6 +187,10 @@ const MOST_TIMES: usize = 3;
 
 /// For what the linker does after the pipeline. Not within it: of pointers into global memory, LLVM does not know that they are not null.
 const INFER_ADDRESS_SPACES: &str = "function(infer-address-spaces)";
+
+/// Makes values of stack slots between which LLVM's pipeline alone has let a pointer choose.
+const CHOSEN_SLOTS: &str = "function(sroa<modify-cfg>,instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg,\
+    instcombine<no-verify-fixpoint>,infer-address-spaces)";
 
 /// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
 /// instead, which is why the ones that have an instruction come first.

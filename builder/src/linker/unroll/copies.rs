@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ROUNDS;
-use super::loops::Loop;
 use super::steps::{Test, Until, in_first_round};
+use crate::linker::loops::Loop;
 use crate::llvm::{Attribute, Block, Value, ValueKind, opcode, predicate};
 
 /// Metadata by which accesses of one round are told apart: each round would need its own.

@@ -15,11 +15,10 @@
 //! LLVM's pipeline, which has taken all other loops.
 
 mod copies;
-mod loops;
 mod steps;
 
+use super::loops::{self, Loop};
 use crate::llvm::{Block, Module, Value, opcode};
-use loops::Loop;
 use steps::Test;
 
 /// How many rounds are made at once.
@@ -70,6 +69,8 @@ fn is_worth_it(found: &Loop<'_>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let loads = instructions().filter(|i| i.opcode() == opcode::LOAD);
     instructions().count() <= MOST_INSTRUCTIONS
+        // Otherwise loads wait for branches, also for those of the rounds before.
+        && found.is_straight()
         // As many are under way at once in one round as would be in several of a loop with one.
         && (1..ROUNDS).contains(&loads.count())
         && instructions().all(|i| copies::may_be_copied(i))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::loops::Loop;
+use crate::linker::loops::Loop;
 use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 
 /// The property of a loop that is not to be unrolled.

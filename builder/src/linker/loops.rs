@@ -1,26 +1,33 @@
-//! The innermost loops of a function that have one way in, and one block from which they begin anew.
+//! The loops of a function that have one way in, and one block from which they begin anew: all that LLVM's `loop-simplify` leaves.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::llvm::{Block, Value};
 
 /// A loop, in the form that `loop-simplify` gives it.
+#[derive(Clone)]
 pub(super) struct Loop<'c> {
     /// The block before it, which leads nowhere else.
     pub before: Block<'c>,
     /// The first block.
     pub header: Block<'c>,
-    /// The block that leads back to the first one, and to one behind the loop.
+    /// The only block of the loop that leads back to the first one.
     pub latch: Block<'c>,
     /// All blocks, in the function's order.
     pub blocks: Vec<Block<'c>>,
 }
 
 impl<'c> Loop<'c> {
-    /// The block to which the latch leads otherwise.
+    /// The block behind the loop to which the latch leads; `None` if it leads back alone.
     pub(super) fn behind(&self) -> Option<Block<'c>> {
         let mut to = self.latch.successors().into_iter();
         to.find(|to| *to != self.header)
+    }
+
+    /// Whether no ways inside meet again that parted: each round that does not leave the loop goes through all blocks.
+    pub(super) fn is_straight(&self) -> bool {
+        let all = self.blocks.iter().flat_map(|block| block.successors());
+        all.filter(|to| self.blocks.contains(to)).count() == self.blocks.len()
     }
 }
 
@@ -43,8 +50,8 @@ impl<'c> Leading<'c> {
     }
 }
 
-/// All of them.
-pub(super) fn innermost(function: Value<'_>) -> Vec<Loop<'_>> {
+/// All of them, in the order of their first blocks.
+pub(super) fn all(function: Value<'_>) -> Vec<Loop<'_>> {
     let blocks = function.blocks();
     let leading = Leading::of(&blocks);
     let mut found: Vec<Loop<'_>> = Vec::new();
@@ -53,18 +60,19 @@ pub(super) fn innermost(function: Value<'_>) -> Vec<Loop<'_>> {
             continue;
         };
         for (before, latch) in [(one, other), (other, one)] {
-            if before.successors() != [header] || latch.successors().len() != 2 {
+            if before.successors() != [header] {
                 continue;
             }
             let Some(inside) = between(header, latch, before, &leading) else {
                 continue;
             };
-            // Any other way in would be a second entry.
-            let enters = |block: &Block<'_>| {
-                *block != header && leading.to(*block).iter().any(|from| !inside.contains(from))
+            // What is reached otherwise than through the header would be a second entry.
+            let is_entered = |block: &Block<'_>| {
+                let from = leading.to(*block);
+                *block != header
+                    && (from.is_empty() || from.iter().any(|from| !inside.contains(from)))
             };
-            let ends = latch.successors().iter().any(|to| !inside.contains(to));
-            if ends && !inside.iter().any(enters) {
+            if !inside.iter().any(is_entered) {
                 let blocks = blocks.iter().copied();
                 found.push(Loop {
                     before,
@@ -75,10 +83,17 @@ pub(super) fn innermost(function: Value<'_>) -> Vec<Loop<'_>> {
             }
         }
     }
+    found
+}
+
+/// Those that have no other loop inside, and end at the latch.
+pub(super) fn innermost(function: Value<'_>) -> Vec<Loop<'_>> {
+    let mut found = all(function);
     let headers: HashSet<_> = found.iter().map(|found| found.header).collect();
     found.retain(|one| {
         let inner = one.blocks.iter().filter(|block| headers.contains(block));
-        inner.count() == 1 && !has_inner_cycle(one)
+        let is_end = one.latch.successors().len() == 2 && one.behind().is_some();
+        is_end && inner.count() == 1 && !has_inner_cycle(one)
     });
     found
 }

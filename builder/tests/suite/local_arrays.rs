@@ -1,0 +1,60 @@
+//! Local arrays and stack slots: those that can be registers are.
+
+use super::support::*;
+
+/// Whether a kernel has something in local memory.
+fn is_in_local_memory(body: &[&str]) -> bool {
+    count(body, ".local") > 0
+}
+
+#[test]
+fn an_array_whose_indices_constant_rounds_decide_is_in_registers() {
+    for kernel in [
+        "array_of_long_loop",
+        "array_of_triangle",
+        "array_by_value",
+        "array_of_doubled_steps",
+    ] {
+        let body = body(features(), kernel);
+        assert!(!is_in_local_memory(&body), "{kernel}: {body:#?}");
+    }
+}
+
+#[test]
+fn a_loop_around_is_not_unrolled_with_it() {
+    let body = body(features(), "array_of_long_loop");
+    // Once, and not for each round of the loop around.
+    assert_eq!(count(&body, "min.u32"), 64, "{body:#?}");
+}
+
+#[test]
+fn where_an_index_stays_unknown_nothing_is_unrolled() {
+    let rounds = body(features(), "array_of_run_time_rounds");
+    assert!(is_in_local_memory(&rounds), "{rounds:#?}");
+    for kernel in ["array_of_any_index", "array_of_many_bytes"] {
+        let body = body(features(), kernel);
+        assert!(is_in_local_memory(&body), "{kernel}: {body:#?}");
+        let stores = count(&body, "st.local");
+        // At most the four rounds that LLVM makes at once.
+        assert!(stores < 16, "{kernel}: {body:#?}");
+    }
+}
+
+#[test]
+fn a_choice_between_stack_slots_is_one_between_values() {
+    for kernel in [
+        "slot_of_default",
+        "slot_of_default_in_words",
+        "slots_in_turns",
+    ] {
+        let body = body(features(), kernel);
+        assert!(!is_in_local_memory(&body), "{kernel}: {body:#?}");
+    }
+}
+
+#[test]
+fn a_volatile_access_stays_one_access() {
+    let body = body(features(), "slot_read_once");
+    assert!(is_in_local_memory(&body), "{body:#?}");
+    assert_eq!(count(&body, "ld.local"), 1, "{body:#?}");
+}
