@@ -46,7 +46,7 @@ pub fn counted_remainders_on_host(start: u64, rounds: u64, divisor: u64) -> u64 
 
 /// Places in a ring, one after the other, by numbers of 64 bits and of 32.
 #[kernel]
-pub fn around(starts: &[u64], rounds: u32, places: u64, mut out: PerThread<[u64]>) {
+pub fn places_around(starts: &[u64], rounds: u32, places: u64, mut out: PerThread<[u64]>) {
     let Some(out) = out.mine() else { return };
     let mut place = starts[thread::index()] % places;
     let mut short = starts[thread::index()] as u32 % places as u32;

@@ -45,7 +45,7 @@ fn remainders_of_what_a_loop_counts() {
 fn places_in_a_ring() {
     let f = fixture();
     let stream = f.stream();
-    let kernel = f.module.kernel(kernels::around).unwrap();
+    let kernel = f.module.kernel(kernels::places_around).unwrap();
     let starts = [0, 1, 7, SHORT - 1, SHORT, SHORT + 1, u64::MAX - 1, u64::MAX];
     let at = stream.upload(&starts).unwrap();
     for places in [1, 2, 3, 8, SHORT - 1, SHORT, SHORT + 2, u64::MAX] {
