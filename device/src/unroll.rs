@@ -2,8 +2,8 @@
 
 /// Repeats a block for each of the listed numbers, which are bound to a constant of type `usize` in turn.
 ///
-/// CUDA C++'s `#pragma unroll`, as a promise instead of a request: LLVM unrolls short loops by itself, but where an
-/// array is indexed by the counter, a loop that stays a loop puts the array into local memory. After `unroll!` no loop is
+/// CUDA C++'s `#pragma unroll`, as a promise instead of a request: short loops are unrolled without it, and so are those that index an array of up to
+/// 512 bytes, as long as they do not grow too large; a loop that stays a loop puts the array into local memory. After `unroll!` no loop is
 /// left whatever the optimiser decides, and every index is a constant.
 ///
 /// The counter is a `const`, so it may be used wherever a constant may be: as an array's length, or as a const generic
