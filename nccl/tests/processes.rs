@@ -4,7 +4,7 @@
 mod common;
 
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::*;
@@ -78,7 +78,7 @@ fn processes_come_together_by_a_file() {
 }
 
 /// Starts a process for each rank of the calling test, which come together by this file.
-fn start_ranks(count: usize, path: &std::path::Path) -> Vec<Rank> {
+fn start_ranks(count: usize, path: &Path) -> Vec<Rank> {
     (0..count)
         .map(|rank| {
             Rank::start(&[
@@ -103,7 +103,7 @@ fn join(rank: usize, size: usize) -> Communicator {
 }
 
 /// Waits for a file that another process makes.
-fn await_file(path: &std::path::Path) {
+fn await_file(path: &Path) {
     let end = Instant::now() + TIMEOUT;
     while !path.exists() && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
@@ -143,10 +143,11 @@ fn processes_split_their_communicator() {
 
 #[test]
 fn a_rank_that_dies_is_an_error_for_those_that_split() {
+    let joined = |path: &Path, rank: usize| path.with_extension(format!("joined-{rank}"));
     if let Some(rank) = test_rank() {
         let world = join(rank, 2);
+        std::fs::write(joined(&test_file(), rank), []).expect("a file");
         if rank == 1 {
-            std::fs::write(test_file().with_extension("ready"), []).expect("a file");
             std::thread::sleep(Duration::from_secs(300));
         }
         let begin = Instant::now();
@@ -160,7 +161,8 @@ fn a_rank_that_dies_is_an_error_for_those_that_split() {
     }
     let path = new_file("dies-in-split");
     let mut ranks = start_ranks(2, &path);
-    await_file(&path.with_extension("ready"));
+    // Both: who still joins hears of the other's end, too.
+    (0..2).for_each(|rank| await_file(&joined(&path, rank)));
     ranks[1].kill();
     let survived = ranks[0].succeeded();
     let _ = std::fs::remove_file(&path);
