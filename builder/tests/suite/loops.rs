@@ -23,6 +23,12 @@ fn so_does_an_iteration_over_every_nth_element() {
 }
 
 #[test]
+fn the_parts_of_a_structure_count_as_one_load() {
+    let body = body(features(), "loop_over_structures");
+    assert_eq!(rounds_at_once(&body), 4 * 5, "{body:#?}");
+}
+
+#[test]
 fn a_loop_that_may_panic_makes_four_rounds_at_once() {
     let body = body(features(), "loop_with_checks");
     // Two slices are read.

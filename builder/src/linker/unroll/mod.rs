@@ -17,6 +17,8 @@
 mod copies;
 mod steps;
 
+use std::collections::HashSet;
+
 use super::loops::{self, Loop};
 use crate::llvm::{Block, Module, Value, opcode};
 use steps::Test;
@@ -68,10 +70,24 @@ fn next<'c>(
 fn is_worth_it(found: &Loop<'_>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let loads = instructions().filter(|i| i.opcode() == opcode::LOAD);
+    // The parts of a structure are loaded together.
+    let structures: HashSet<_> = loads.filter_map(|i| i.operand(0)).map(whole).collect();
     instructions().count() <= MOST_INSTRUCTIONS
         // Otherwise loads wait for branches, also for those of the rounds before.
         && found.is_straight()
         // As many are under way at once in one round as would be in several of a loop with one.
-        && (1..ROUNDS).contains(&loads.count())
+        && (1..ROUNDS).contains(&structures.len())
         && instructions().all(|i| copies::may_be_copied(i))
+}
+
+/// The address that a constant is added to.
+fn whole(address: Value<'_>) -> Value<'_> {
+    let is_offset = address.is_instruction()
+        && address.opcode() == opcode::GET_ELEMENT_POINTER
+        && (1..address.operand_count())
+            .all(|n| address.operand(n).is_some_and(|index| index.as_integer().is_some()));
+    match address.operand(0) {
+        Some(base) if is_offset => whole(base),
+        _ => address,
+    }
 }
