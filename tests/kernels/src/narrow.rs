@@ -26,7 +26,7 @@ pub fn counted_remainders(starts: &[u64], rounds: u64, divisor: u64, mut out: Pe
     *out = sum;
 }
 
-/// What [`counted_remainders`] gives.
+/// What [`counted_remainders()`] gives.
 pub fn counted_remainders_on_host(start: u64, rounds: u64, divisor: u64) -> u64 {
     (start..start + rounds).fold(0, |sum, i| {
         let divisors = [
@@ -90,7 +90,7 @@ pub fn quotients(a: &[u64], width: u64, height: u64, mut out: PerThread<[u64]>) 
     *out = [column, row, layer, signed].into_iter().fold(0, note);
 }
 
-/// What [`quotients`] gives.
+/// What [`quotients()`] gives.
 pub fn quotients_on_host(a: u64, width: u64, height: u64) -> u64 {
     let signed = note(
         (a as i64).wrapping_div(height as i64) as u64 & !(1 << 63),
@@ -130,14 +130,14 @@ pub fn casts(x: &[f32], mut out: PerThread<[[u64; 12]]>) {
     }
 }
 
-/// What [`casts`] gives.
+/// What [`casts()`] gives.
 pub fn casts_on_host(x: f32) -> [u64; 12] {
     let mut all = all(x, x.into());
     all[6] ^= x.max(0.0) as u64;
     all
 }
 
-/// What [`ring_neighbours`] gives.
+/// What [`ring_neighbours()`] gives.
 pub fn ring_neighbours_on_host(x: u32, places: u32) -> u64 {
     let (x, places) = (u128::from(x), u128::from(places));
     if places == 0 {
@@ -148,7 +148,7 @@ pub fn ring_neighbours_on_host(x: u32, places: u32) -> u64 {
         .fold(0, |sum, n| note(sum, (n % places) as u64))
 }
 
-/// What [`around`] gives.
+/// What [`around()`] gives.
 pub fn around_on_host(start: u64, rounds: u32, places: u64) -> u64 {
     let (mut place, mut short) = (start % places, start as u32 % places as u32);
     (0..rounds).fold(0, |sum, _| {
