@@ -148,7 +148,7 @@ pub fn ring_neighbours_on_host(x: u32, places: u32) -> u64 {
         .fold(0, |sum, n| note(sum, (n % places) as u64))
 }
 
-/// What [`around()`] gives.
+/// What [`places_around()`] gives.
 pub fn around_on_host(start: u64, rounds: u32, places: u64) -> u64 {
     let (mut place, mut short) = (start % places, start as u32 % places as u32);
     (0..rounds).fold(0, |sum, _| {

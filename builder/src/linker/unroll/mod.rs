@@ -84,8 +84,11 @@ fn is_worth_it(found: &Loop<'_>) -> bool {
 fn whole(address: Value<'_>) -> Value<'_> {
     let is_offset = address.is_instruction()
         && address.opcode() == opcode::GET_ELEMENT_POINTER
-        && (1..address.operand_count())
-            .all(|n| address.operand(n).is_some_and(|index| index.as_integer().is_some()));
+        && (1..address.operand_count()).all(|n| {
+            address
+                .operand(n)
+                .is_some_and(|index| index.as_integer().is_some())
+        });
     match address.operand(0) {
         Some(base) if is_offset => whole(base),
         _ => address,
