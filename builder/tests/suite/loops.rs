@@ -25,7 +25,7 @@ fn so_does_an_iteration_over_every_nth_element() {
 #[test]
 fn the_parts_of_a_structure_count_as_one_load() {
     let body = body(features(), "loop_over_structures");
-    assert_eq!(rounds_at_once(&body), 4 * 5, "{body:#?}");
+    assert_eq!(rounds_at_once(&body), 4 * 4, "{body:#?}");
 }
 
 #[test]
