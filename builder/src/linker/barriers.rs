@@ -4,7 +4,7 @@
 //! after the second. Nothing is removed where the module has a barrier of another kind, with which the number of passes may have to agree
 //! (`bar.arrive`), or from which a wait in between may be seen.
 
-use crate::llvm::{Module, Value, ValueKind, opcode};
+use crate::llvm::{Module, Value, opcode};
 
 /// As the device library writes it.
 const BARRIER: &str = "bar.sync 0;";
@@ -14,7 +14,7 @@ pub(super) fn merge(module: &Module<'_>) {
     let functions = module.functions().into_iter();
     let calls: Vec<Value<'_>> = functions
         .flat_map(|function| function.instructions())
-        .filter(|instruction| assembly(*instruction).is_some())
+        .filter(|instruction| instruction.called_assembly().is_some())
         .collect();
     if calls.iter().any(|call| is_other_barrier(*call)) {
         return;
@@ -29,21 +29,14 @@ pub(super) fn merge(module: &Module<'_>) {
     }
 }
 
-/// The text of inline assembly.
-fn assembly(instruction: Value<'_>) -> Option<String> {
-    let callee = instruction
-        .is_call()
-        .then(|| instruction.callee())
-        .flatten()?;
-    (callee.kind() == ValueKind::InlineAsm).then(|| callee.asm_text())
-}
-
 fn is_barrier(instruction: Value<'_>) -> bool {
-    assembly(instruction).is_some_and(|text| text.trim() == BARRIER)
+    let asm = instruction.called_assembly();
+    asm.is_some_and(|asm| asm.asm_text().trim() == BARRIER)
 }
 
 fn is_other_barrier(instruction: Value<'_>) -> bool {
-    assembly(instruction).is_some_and(|text| {
+    instruction.called_assembly().is_some_and(|asm| {
+        let text = asm.asm_text();
         text.trim() != BARRIER && (text.contains("bar.") || text.contains("barrier."))
     })
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::llvm::{Module, Value, opcode};
+use crate::llvm::{Module, Place, Value, opcode};
 
 /// Makes pointers of integers in all functions.
 pub(super) fn restore(module: &Module<'_>) {
@@ -115,7 +115,7 @@ impl<'c> Pointers<'c> {
                 let condition = integer.operand(0)?;
                 let (yes, no) = (integer.operand(1)?, integer.operand(2)?);
                 let (yes, no) = (self.of(yes, like)?, self.of(no, like)?);
-                integer.build_select_before(condition, yes, no)
+                Place::before(integer).select(condition, yes, no)
             }
         };
         self.made.insert(integer, pointer);

@@ -23,11 +23,8 @@ const SHARED_CLUSTER: u32 = 7;
 pub(crate) fn resolve(module: &Module<'_>) -> Result<(), BuildError> {
     for function in module.functions() {
         for instruction in function.instructions() {
-            if instruction.is_call()
-                && let Some(callee) = instruction.callee()
-                && callee.kind() == ValueKind::InlineAsm
-            {
-                rewrite(instruction, callee)?;
+            if let Some(asm) = instruction.called_assembly() {
+                rewrite(instruction, asm)?;
             }
         }
     }
@@ -145,9 +142,8 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
     };
     // Addresses that the device library computes.
     if opcode == Some(opcode::CALL)
-        && let Some(callee) = pointer.callee()
-        && callee.kind() == ValueKind::InlineAsm
-        && let Some(space) = space_of_asm(&callee.asm_text())
+        && let Some(asm) = pointer.called_assembly()
+        && let Some(space) = space_of_asm(&asm.asm_text())
     {
         return Space::Known(space);
     }

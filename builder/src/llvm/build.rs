@@ -101,45 +101,6 @@ impl<'c> Value<'c> {
         })
     }
 
-    /// Puts `left OPERATION right` before this instruction; the operation is an opcode of integers.
-    pub fn build_binary_before(
-        self,
-        operation: i32,
-        left: Value<'c>,
-        right: Value<'c>,
-    ) -> Value<'c> {
-        self.build_before(|api, builder| {
-            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
-            unsafe { (api.LLVMBuildBinOp)(builder, operation, left.raw, right.raw, c"".as_ptr()) }
-        })
-    }
-
-    /// Puts the comparison of integers or pointers before this instruction.
-    pub fn build_comparison_before(
-        self,
-        predicate: i32,
-        left: Value<'c>,
-        right: Value<'c>,
-    ) -> Value<'c> {
-        self.build_before(|api, builder| {
-            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
-            unsafe { (api.LLVMBuildICmp)(builder, predicate, left.raw, right.raw, c"".as_ptr()) }
-        })
-    }
-
-    /// Puts a choice between two values before this instruction.
-    pub fn build_select_before(
-        self,
-        condition: Value<'c>,
-        yes: Value<'c>,
-        no: Value<'c>,
-    ) -> Value<'c> {
-        self.build_before(|api, builder| {
-            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
-            unsafe { (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr()) }
-        })
-    }
-
     /// Puts the address so many bytes behind `pointer` before this instruction.
     pub fn build_offset_before(self, pointer: Value<'c>, bytes: u64) -> Value<'c> {
         let mut index = Value::integer(bytes, self).raw;
@@ -199,44 +160,46 @@ impl<'c> Value<'c> {
         result: sys::TypeRef,
         arguments: &[Value<'c>],
     ) -> Value<'c> {
+        self.build_any_asm_before(text, constraints, result, arguments, true)
+    }
+
+    /// The same of assembly that may only compute its result.
+    pub(super) fn build_any_asm_before(
+        self,
+        text: &str,
+        constraints: &str,
+        result: sys::TypeRef,
+        arguments: &[Value<'c>],
+        has_side_effects: bool,
+    ) -> Value<'c> {
         let mut types: Vec<_> = arguments.iter().map(|a| a.ty()).collect();
         let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
-        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
-        let raw = unsafe {
-            let ty =
-                (self.api().LLVMFunctionType)(result, types.as_mut_ptr(), types.len() as u32, 0);
-            let asm = (self.api().LLVMGetInlineAsm)(
-                ty,
-                text.as_ptr().cast(),
-                text.len(),
-                constraints.as_ptr().cast(),
-                constraints.len(),
-                1,
-                0,
-                0,
-                0,
-            );
-            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
-            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
-            let call = (self.api().LLVMBuildCall2)(
-                builder,
-                ty,
-                asm,
-                values.as_mut_ptr(),
-                values.len() as u32,
-                c"".as_ptr(),
-            );
-            (self.api().LLVMInstructionSetDebugLoc)(
-                call,
-                (self.api().LLVMInstructionGetDebugLoc)(self.raw),
-            );
-            (self.api().LLVMDisposeBuilder)(builder);
-            call
-        };
-        Value {
-            raw,
-            context: self.context,
-        }
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; both texts
+            // are read during the call, and the lists have as many places as is said.
+            unsafe {
+                let ty = (api.LLVMFunctionType)(result, types.as_mut_ptr(), types.len() as u32, 0);
+                let asm = (api.LLVMGetInlineAsm)(
+                    ty,
+                    text.as_ptr().cast(),
+                    text.len(),
+                    constraints.as_ptr().cast(),
+                    constraints.len(),
+                    has_side_effects.into(),
+                    0,
+                    0,
+                    0,
+                );
+                (api.LLVMBuildCall2)(
+                    builder,
+                    ty,
+                    asm,
+                    values.as_mut_ptr(),
+                    values.len() as u32,
+                    c"".as_ptr(),
+                )
+            }
+        })
     }
 
     /// Puts a call of `function` before this call, with its source location.
@@ -305,8 +268,8 @@ impl<'c> Value<'c> {
         })
     }
 
-    /// Has `build` make one value with a builder that stands before this instruction.
-    fn build_before(
+    /// Has `build` make one value with a builder that stands before this instruction, and gives what is made its source location.
+    pub(super) fn build_before(
         self,
         build: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef,
     ) -> Value<'c> {

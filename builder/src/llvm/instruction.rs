@@ -2,7 +2,7 @@
 
 use super::location::Location;
 use super::sys::TypeRef;
-use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
+use super::value::{Attribute, Ordering, RmwOperation, Value, ValueKind, opcode};
 use crate::source_location::SourceLocation;
 
 /// The number of the kind of type that pointers are.
@@ -60,6 +60,12 @@ impl<'c> Value<'c> {
     pub fn never_wraps(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMGetNUW)(self.raw) != 0 }
+    }
+
+    /// The inline assembly that it calls, if it is such a call.
+    pub fn called_assembly(self) -> Option<Value<'c>> {
+        let callee = self.is_call().then(|| self.callee())?;
+        callee.filter(|callee| callee.kind() == ValueKind::InlineAsm)
     }
 
     /// Whether what is extended by zeroes is known to be without a highest bit.

@@ -1,4 +1,4 @@
-//! New integer arithmetic, put before an instruction that is there, with its source location.
+//! New arithmetic and choices, put before an instruction that is there, with its source location.
 
 use super::sys;
 use super::value::{Value, opcode};
@@ -22,20 +22,24 @@ impl<'c> Place<'c> {
     pub fn constant(self, bits: u32, number: u64) -> Value<'c> {
         let api = self.anchor.api();
         // SAFETY: the context is living (the invariant of `Value`), and the width one of integers.
-        self.wrap(unsafe { (api.LLVMConstInt)(self.integer_type(bits), number, 0) })
+        let raw = unsafe { (api.LLVMConstInt)(self.integer_type(bits), number, 0) };
+        Value {
+            raw,
+            context: self.anchor.context,
+        }
     }
 
     /// `left OPERATION right`; the operation is an opcode of integers.
     pub fn binary(self, operation: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildBinOp)(builder, operation, left.raw, right.raw, c"".as_ptr()) }
         })
     }
 
-    /// A comparison of integers.
+    /// A comparison of integers or pointers.
     pub fn comparison(self, predicate: i32, left: Value<'c>, right: Value<'c>) -> Value<'c> {
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildICmp)(builder, predicate, left.raw, right.raw, c"".as_ptr()) }
         })
@@ -43,7 +47,7 @@ impl<'c> Place<'c> {
 
     /// `yes` where the condition holds, else `no`.
     pub fn select(self, condition: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Value<'c> {
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr()) }
         })
@@ -51,7 +55,7 @@ impl<'c> Place<'c> {
 
     /// Some value, always the same one, where `value` would be poison.
     pub fn freeze(self, value: Value<'c>) -> Value<'c> {
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildFreeze)(builder, value.raw, c"".as_ptr()) }
         })
@@ -65,7 +69,7 @@ impl<'c> Place<'c> {
             _ => opcode::TRUNC,
         };
         let ty = self.integer_type(bits);
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildCast)(builder, operation, value.raw, ty, c"".as_ptr()) }
         })
@@ -73,7 +77,7 @@ impl<'c> Place<'c> {
 
     /// The unsigned integer `value` as a floating-point number of type `ty`.
     pub fn float(self, value: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
-        self.build(|api, builder| {
+        self.anchor.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
             unsafe { (api.LLVMBuildCast)(builder, opcode::UI_TO_FP, value.raw, ty, c"".as_ptr()) }
         })
@@ -87,46 +91,13 @@ impl<'c> Place<'c> {
         ty: sys::TypeRef,
         arguments: &[Value<'c>],
     ) -> Value<'c> {
-        let mut types: Vec<_> = arguments.iter().map(|argument| argument.ty()).collect();
-        let mut values: Vec<_> = arguments.iter().map(|argument| argument.raw).collect();
-        self.build(|api, builder| {
-            let count = values.len() as u32;
-            let (constraints, lengths) = (constraints.as_ptr(), (text.len(), constraints.len()));
-            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; both texts
-            // are read during the call, and the lists have as many places as is said.
-            unsafe {
-                let ty = (api.LLVMFunctionType)(ty, types.as_mut_ptr(), count, 0);
-                let text = text.as_ptr().cast();
-                let constraints = constraints.cast();
-                let asm =
-                    (api.LLVMGetInlineAsm)(ty, text, lengths.0, constraints, lengths.1, 0, 0, 0, 0);
-                (api.LLVMBuildCall2)(builder, ty, asm, values.as_mut_ptr(), count, c"".as_ptr())
-            }
-        })
+        self.anchor
+            .build_any_asm_before(text, constraints, ty, arguments, false)
     }
 
     fn integer_type(self, bits: u32) -> sys::TypeRef {
         let api = self.anchor.api();
         // SAFETY: the context is living (the invariant of `Value`).
         unsafe { (api.LLVMIntTypeInContext)(self.anchor.context.raw, bits) }
-    }
-
-    fn build(self, make: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef) -> Value<'c> {
-        let api = self.anchor.api();
-        // SAFETY: the instruction stands in a block (the invariant of `Place`) of a living context; the builder is disposed of in the end.
-        self.wrap(unsafe {
-            let builder = (api.LLVMCreateBuilderInContext)(self.anchor.context.raw);
-            (api.LLVMPositionBuilderBefore)(builder, self.anchor.raw);
-            let made = make(api, builder);
-            (api.LLVMDisposeBuilder)(builder);
-            made
-        })
-    }
-
-    fn wrap(self, raw: sys::ValueRef) -> Value<'c> {
-        Value {
-            raw,
-            context: self.anchor.context,
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::dominance::Edge;
 use super::facts::{self, Fact, Parts};
-use crate::llvm::{Value, opcode, predicate};
+use crate::llvm::{Place, Value, opcode, predicate};
 
 /// How many instructions lie between a fact and what is made again, at most.
 const DEPTH: usize = 4;
@@ -69,8 +69,8 @@ pub(super) fn in_second_operand(condition: Value<'_>) -> bool {
             // Where the first part decides, the second one may be poison now.
             let decided = Value::integer_like((!holds).into(), condition);
             let both = match holds {
-                true => condition.build_select_before(one, again, decided),
-                false => condition.build_select_before(one, decided, again),
+                true => Place::before(condition).select(one, again, decided),
+                false => Place::before(condition).select(one, decided, again),
             };
             condition.replace_uses_with(both);
             condition.erase();

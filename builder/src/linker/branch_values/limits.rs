@@ -1,6 +1,6 @@
 //! Sums that end at a limit: `x + min(end - x, most)`.
 
-use crate::llvm::{Attribute, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Attribute, Place, Value, ValueKind, opcode, predicate};
 
 /// The attribute of a parameter that is a length.
 pub(in crate::linker) const LENGTH: &str = "warpsmith-length";
@@ -135,14 +135,15 @@ pub(super) fn compare_without_limit(comparison: Value<'_>) -> bool {
     let Limited {
         start, most, end, ..
     } = limited;
+    let place = Place::before(comparison);
     let (lesser, greater) = if limited.stays_in_the_type() == Some(true) {
-        let sum = comparison.build_binary_before(opcode::ADD, start, most);
+        let sum = place.binary(opcode::ADD, start, most);
         (sum, end)
     } else if (limited.maximum.is_some() || limited.sum.never_wraps())
         && let Some(minimum) = limited.minimum.callee()
     {
         let minimum = comparison.build_call_before(minimum, &[end, most]);
-        let rest = comparison.build_binary_before(opcode::SUB, end, minimum);
+        let rest = place.binary(opcode::SUB, end, minimum);
         (start, rest)
     } else {
         return false;
@@ -152,7 +153,7 @@ pub(super) fn compare_without_limit(comparison: Value<'_>) -> bool {
         _ => (greater, lesser),
     };
     // Not the comparison as it was: that both have the same sign may have been known of the old sum only.
-    let again = comparison.build_comparison_before(comparison.predicate(), left, right);
+    let again = place.comparison(comparison.predicate(), left, right);
     comparison.replace_uses_with(again);
     comparison.erase();
     true

@@ -21,7 +21,7 @@ mod group;
 use std::collections::{HashMap, HashSet};
 
 use super::stack_slots;
-use crate::llvm::{Module, Value, opcode, predicate};
+use crate::llvm::{self, Module, Value, opcode, predicate};
 use group::{Access, Group, Place, accessed_type, is_choice, options, uncast};
 
 /// Rewrites all such choices; whether there were some.
@@ -108,7 +108,7 @@ impl<'g, 'm, 'c> Numbers<'g, 'm, 'c> {
             && let Some(condition) = pointer.operand(0)
         {
             let (yes, no) = (self.number(yes), self.number(no));
-            pointer.build_select_before(condition, yes, no)
+            llvm::Place::before(pointer).select(condition, yes, no)
         } else {
             let places = self.group.places.iter();
             let place = self.group.place(pointer);
@@ -133,7 +133,7 @@ impl<'g, 'm, 'c> Numbers<'g, 'm, 'c> {
             let alignment = at.alignment().min(alignment(place, offset));
             let is_chosen = move || {
                 let n = Value::integer(n, at);
-                at.build_comparison_before(predicate::EQUAL, number, n)
+                llvm::Place::before(at).comparison(predicate::EQUAL, number, n)
             };
             let value = at.build_load_before(ty, pointer, alignment);
             (pointer, alignment, is_chosen, value)
@@ -141,14 +141,14 @@ impl<'g, 'm, 'c> Numbers<'g, 'm, 'c> {
         match at.operand(0).filter(|_| at.opcode() == opcode::STORE) {
             Some(stored) => {
                 for (pointer, alignment, is_chosen, old) in all {
-                    let value = at.build_select_before(is_chosen(), stored, old);
+                    let value = llvm::Place::before(at).select(is_chosen(), stored, old);
                     at.build_store_before(value, pointer, alignment);
                 }
             }
             None => {
                 let values = all.map(|(_, _, is_chosen, value)| (is_chosen, value));
                 let value = values.reduce(|(first, before), (is_chosen, value)| {
-                    let value = at.build_select_before(is_chosen(), value, before);
+                    let value = llvm::Place::before(at).select(is_chosen(), value, before);
                     (first, value)
                 });
                 if let Some((_, value)) = value {

@@ -190,7 +190,7 @@ const INFER_ADDRESS_SPACES: &str = "function(infer-address-spaces)";
 
 /// Makes values of stack slots between which LLVM's pipeline alone has let a pointer choose.
 const CHOSEN_SLOTS: &str = "function(sroa<modify-cfg>,instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg,\
-    instcombine<no-verify-fixpoint>,infer-address-spaces)";
+    instcombine<no-verify-fixpoint>)";
 
 /// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
 /// instead, which is why the ones that have an instruction come first.
