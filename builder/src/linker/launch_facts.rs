@@ -13,7 +13,8 @@ use crate::llvm::{Attribute, Module, Value};
 /// The attribute of a kernel that is launched in fewer than three dimensions.
 pub(super) const DIMENSIONS: &str = "warpsmith-launch-dimensions";
 
-const REGISTERS: &str = "llvm.nvvm.read.ptx.sreg.";
+/// How the intrinsics are called that read special registers.
+pub(super) const REGISTERS: &str = "llvm.nvvm.read.ptx.sreg.";
 
 /// Replaces what is known in the unit of one kernel.
 pub(super) fn fold(module: &Module<'_>) {

@@ -43,6 +43,7 @@ mod stack_slots;
 mod symbols;
 mod template;
 mod thread_exits;
+mod uniform;
 mod units;
 mod unresolved;
 mod unroll;

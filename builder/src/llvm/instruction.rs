@@ -62,6 +62,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNUW)(self.raw) != 0 }
     }
 
+    /// Whether an `or` is of numbers that have no bit in common, so that it is their sum.
+    pub fn is_disjoint(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetIsDisjoint)(self.raw) != 0 }
+    }
+
     /// The inline assembly that it calls, if it is such a call.
     pub fn called_assembly(self) -> Option<Value<'c>> {
         let callee = self.is_call().then(|| self.callee())?;

@@ -164,6 +164,7 @@ api! { every version {
     fn LLVMAddIncoming(ValueRef, *mut ValueRef, *mut BasicBlockRef, c_uint);
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
+    fn LLVMGetIsDisjoint(ValueRef) -> Bool;
     fn LLVMGetNNeg(ValueRef) -> Bool;
     fn LLVMSetNUW(ValueRef, Bool);
     fn LLVMSetNSW(ValueRef, Bool);

@@ -19,6 +19,7 @@ pub mod opcode {
     pub const SREM: i32 = 18;
     pub const SHL: i32 = 20;
     pub const LSHR: i32 = 21;
+    pub const ASHR: i32 = 22;
     pub const AND: i32 = 23;
     pub const OR: i32 = 24;
     pub const XOR: i32 = 25;

@@ -36,6 +36,28 @@ fn a_loop_that_may_panic_makes_four_rounds_at_once() {
 }
 
 #[test]
+fn a_loop_in_which_all_threads_meet_makes_four_rounds_at_once() {
+    let body = body(features(), "loop_in_which_all_threads_meet");
+    assert_eq!(count(&body, "bar.sync"), 5, "{body:#?}");
+    assert_eq!(count(&body, LOAD), 5, "{body:#?}");
+    // The places in the ring of three are those of one counter.
+    assert_eq!(count(&body, "mul.hi"), 0, "{body:#?}");
+    // Both conditions are one branch in each round; two lead back, one past the loop and one past its rest, and the guard one.
+    let branches = body
+        .iter()
+        .filter(|line| line.contains("bra") && line.starts_with('@'));
+    assert_eq!(branches.count(), 5 + 5, "{body:#?}");
+}
+
+#[test]
+fn a_loop_of_few_rounds_is_counted_out() {
+    let body = body(features(), "loop_of_five_rounds");
+    assert_eq!(count(&body, "bar.sync"), 5, "{body:#?}");
+    assert_eq!(count(&body, "bra"), 0, "{body:#?}");
+    assert_eq!(count(&body, "rem"), 0, "{body:#?}");
+}
+
+#[test]
 fn a_loop_in_which_threads_meet_stays_as_it_is() {
     let body = body(features(), "loop_in_which_threads_meet");
     assert_eq!(count(&body, LOAD), 1, "{body:#?}");

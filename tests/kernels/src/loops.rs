@@ -215,3 +215,123 @@ pub fn swapped(x: &[u32], y: &[u32], rounds: u32, mut out: PerThread<[u64]>) {
     }
     *out = sum;
 }
+
+/// Threads of a block of [`in_step()`].
+pub const IN_STEP: usize = 64;
+
+/// Numbers that go from thread to thread, a barrier in each round; every other thread ends before the round `end`.
+#[kernel(launch_bounds(64, exact))]
+pub fn in_step(x: &[u32], rounds: u32, places: u32, end: u32, mut out: PerThread<[u64]>) {
+    let t = thread::thread_idx_x() as usize;
+    let Some(out) = out.mine() else { return };
+    let rows = shared!(raw [[u32; IN_STEP + 1]; 3]).as_mut_ptr();
+    let places = places.max(1) as usize;
+    let mut sum = 0;
+    // SAFETY: element `t + 1` of a row is written by thread `t`, and read by its neighbour after a barrier; the row that is written is none of
+    // the two that are read. Element 0 is written by thread 0 before the first barrier.
+    unsafe {
+        for row in 0..3 {
+            (*rows)[row][t + 1] = 0;
+            if t == 0 {
+                (*rows)[row][0] = 0;
+            }
+        }
+        block::sync();
+        for d in 0..rounds as usize {
+            if d as u32 == end && t % 2 == 1 {
+                *out = note(sum, 1);
+                return;
+            }
+            let mut value = 0;
+            if d >= t && d - t < x.len() {
+                let (before, two_before) = (&(*rows)[(d + 2) % 3], &(*rows)[(d + 1) % 3]);
+                value = passed_on(two_before[t], before[t], x[d - t], (d % places) as u32);
+                sum = note(sum, value);
+            }
+            (*rows)[d % 3][t + 1] = value;
+            block::sync();
+        }
+    }
+    *out = sum;
+}
+
+fn passed_on(two_before: u32, before: u32, x: u32, place: u32) -> u32 {
+    (two_before.wrapping_mul(3) ^ before)
+        .wrapping_add(x)
+        .wrapping_add(place)
+}
+
+/// What [`in_step()`] gives.
+pub fn in_step_on_host(x: &[u32], rounds: u32, places: u32, end: u32) -> [u64; IN_STEP] {
+    let mut rows = [[0; IN_STEP + 1]; 3];
+    let mut sums = [0; IN_STEP];
+    for d in 0..rounds as usize {
+        let (before, two_before) = (rows[(d + 2) % 3], rows[(d + 1) % 3]);
+        for t in 0..IN_STEP {
+            let has_ended = !t.is_multiple_of(2) && d as u32 >= end;
+            if has_ended && d as u32 == end {
+                sums[t] = note(sums[t], 1);
+            }
+            if has_ended {
+                continue;
+            }
+            let mut value = 0;
+            if d >= t && d - t < x.len() {
+                value = passed_on(two_before[t], before[t], x[d - t], d as u32 % places);
+                sums[t] = note(sums[t], value);
+            }
+            rows[d % 3][t + 1] = value;
+        }
+    }
+    sums
+}
+
+/// A constant number of rounds with a barrier in each, as often as they are counted out.
+#[kernel(launch_bounds(64, exact))]
+pub fn counted_out(x: &[u32], mut out: PerThread<[u64]>) {
+    let t = thread::thread_idx_x() as usize;
+    let mut from = shared!(raw [u32; IN_STEP]).as_mut_ptr().cast::<u32>();
+    let mut to = shared!(raw [u32; IN_STEP]).as_mut_ptr().cast::<u32>();
+    let Some(out) = out.mine() else { return };
+    // SAFETY: all indices are below 64. In each step every thread reads `from` and writes its own element of `to`; a barrier stands between
+    // this step and the next.
+    unsafe {
+        *from.add(t) = x[t];
+        block::sync();
+        let mut p = 1;
+        while p < IN_STEP {
+            let k = t % p;
+            let value = *from.add((t + p * 5) % IN_STEP);
+            *to.add(t) = stirred(value, (k * p) as u32);
+            *out = note(*out, value);
+            core::mem::swap(&mut from, &mut to);
+            block::sync();
+            p *= 2;
+        }
+    }
+}
+
+/// Some arithmetic, so that the rounds are not small.
+fn stirred(value: u32, with: u32) -> u32 {
+    let mut all = [value, with, value ^ with, value.wrapping_add(with)];
+    for n in 0..4 {
+        let next = all[(n + 1) % 4];
+        all[n] = (all[n].rotate_left(5) ^ next)
+            .wrapping_mul(0x9E37_79B1)
+            .wrapping_add(n as u32);
+    }
+    all[0] ^ all[1] ^ all[2] ^ all[3]
+}
+
+/// What [`counted_out()`] gives.
+pub fn counted_out_on_host(x: &[u32; IN_STEP]) -> [u64; IN_STEP] {
+    let (mut from, mut sums) = (*x, [0; IN_STEP]);
+    for p in [1, 2, 4, 8, 16, 32] {
+        let values: [u32; IN_STEP] = core::array::from_fn(|t| from[(t + p * 5) % IN_STEP]);
+        for t in 0..IN_STEP {
+            sums[t] = note(sums[t], values[t]);
+            from[t] = stirred(values[t], (t % p * p) as u32);
+        }
+    }
+    sums
+}

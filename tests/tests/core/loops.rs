@@ -379,3 +379,44 @@ fn in_which_slices_change_places() {
         assert_eq!(stream.download(&sums).unwrap(), [expected], "{rounds}");
     }
 }
+
+#[test]
+fn in_which_all_threads_meet() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::in_step).unwrap();
+    let x: Vec<u32> = (0..23).map(|i| i * i % 61 + 1).collect();
+    let xs = stream.upload(&x).unwrap();
+    for rounds in (0..14).chain([63, 64, 65, 66, 90]) {
+        for (places, end) in [
+            (1, 1000),
+            (2, 0),
+            (3, 1),
+            (4, 2),
+            (5, 3),
+            (7, 6),
+            (1 << 31, 64),
+        ] {
+            let mut sums = stream.zeroed::<u64>(kernels::IN_STEP).unwrap();
+            let arguments = (&xs, rounds, places, end, &mut sums);
+            stream.launch(&kernel, Grid::new(1, 64), arguments).unwrap();
+            let expected = kernels::in_step_on_host(&x, rounds, places, end);
+            let got = stream.download(&sums).unwrap();
+            assert_eq!(got, expected, "{rounds} rounds, {places} places, {end}");
+        }
+    }
+}
+
+#[test]
+fn of_constant_rounds() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::counted_out).unwrap();
+    let x: [u32; kernels::IN_STEP] = std::array::from_fn(|i| (i * i * 37 % 1009) as u32);
+    let xs = stream.upload(&x).unwrap();
+    let mut sums = stream.zeroed::<u64>(kernels::IN_STEP).unwrap();
+    let arguments = (&xs, &mut sums);
+    stream.launch(&kernel, Grid::new(1, 64), arguments).unwrap();
+    let expected = kernels::counted_out_on_host(&x);
+    assert_eq!(stream.download(&sums).unwrap(), expected);
+}

@@ -11,9 +11,12 @@
 
 use std::collections::HashSet;
 
-use super::bounds::{self, MOST_OF_32};
 use super::dominators::Dominators;
-use crate::llvm::{Block, Place, Value, ValueKind, opcode, predicate};
+use super::ring::{Made, Ring};
+use crate::llvm::{Block, Value, ValueKind, opcode};
+
+/// How far a remainder by a variable goes on at most, one by one: as far as the rounds that are made at once.
+const MOST_ONES: u64 = 4;
 
 /// A phi of a loop's first block that each round adds a constant to.
 struct Counter<'c> {
@@ -41,16 +44,17 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         .filter(|phi| !phi.is_pointer() && dominators.is_reachable(phi.block()))
         .collect();
     let mut is_changed = false;
+    let mut made = Made::new();
     for phi in phis {
-        is_changed |= ring(phi, dominators);
+        is_changed |= ring(phi, dominators, &mut made);
         let Some(counter) = Counter::of(phi, dominators) else {
             continue;
         };
-        let mut remainders = counter.remainders();
+        let mut remainders = counter.remainders(&made);
         while let Some(divisor) = remainders.first().map(|remainder| remainder.divisor) {
             let same = |remainder: &Remainder<'c>| remainder.divisor == divisor;
             let (group, rest) = remainders.into_iter().partition(same);
-            counter.replace(divisor, group);
+            counter.replace(divisor, group, &mut made);
             remainders = rest;
             is_changed = true;
         }
@@ -62,7 +66,7 @@ impl<'c> Counter<'c> {
     fn of(phi: Value<'c>, dominators: &Dominators<'c>) -> Option<Counter<'c>> {
         let stepped = |value: Value<'c>| {
             let (left, step) = sum(value)?;
-            (left == phi && value.never_wraps()).then_some(step)
+            (left == phi && never_wraps(value)).then_some(step)
         };
         let incoming = phi.incoming().into_iter();
         let (nexts, starts): (Vec<_>, Vec<_>) =
@@ -86,26 +90,26 @@ impl<'c> Counter<'c> {
         })
     }
 
-    /// The remainders in the loop that take more instructions than a counter.
-    fn remainders(&self) -> Vec<Remainder<'c>> {
+    /// The remainders in the loop that take more instructions than a counter, and those by the same divisors behind it.
+    fn remainders(&self, made: &Made<'c>) -> Vec<Remainder<'c>> {
         let bits = self.phi.integer_bits();
         let sums = self.phi.users().into_iter().filter_map(|user| {
             let (left, added) = sum(user)?;
-            (left == self.phi && user.never_wraps()).then_some((user, added))
+            (left == self.phi && never_wraps(user)).then_some((user, added))
         });
         let dividends: Vec<_> = sums.chain([(self.phi, 0)]).collect();
         let mut found = Vec::new();
         for (dividend, added) in dividends {
             for value in remainders_of(dividend) {
-                let Some(divisor) = value.operand(1) else {
+                let Some(divisor) = value.operand(1).map(|by| *made.get(&by).unwrap_or(&by)) else {
                     continue;
                 };
                 let is_worth_it = match divisor.as_integer() {
                     // A multiplication says the remainder of 32 bits in as many instructions.
                     Some(number) => bits == Some(64) && (2..=1 << 62).contains(&number),
-                    None => self.step == 1 && added <= 1 && self.is_invariant(divisor),
+                    None => self.step.max(added) <= MOST_ONES && self.is_invariant(divisor),
                 };
-                if is_worth_it && self.blocks.contains(&value.block()) {
+                if is_worth_it {
                     found.push(Remainder {
                         value,
                         added,
@@ -114,6 +118,11 @@ impl<'c> Counter<'c> {
                 }
             }
         }
+        // Behind the loop it is known then, too.
+        let is_inside = |one: &Remainder<'c>| self.blocks.contains(&one.value.block());
+        let inside = found.iter().filter(|one| is_inside(one));
+        let divisors: HashSet<_> = inside.map(|one| one.divisor).collect();
+        found.retain(|one| divisors.contains(&one.divisor));
         found
     }
 
@@ -122,12 +131,12 @@ impl<'c> Counter<'c> {
     }
 
     /// Puts one counter in the place of remainders by the same divisor.
-    fn replace(&self, divisor: Value<'c>, group: Vec<Remainder<'c>>) {
+    fn replace(&self, divisor: Value<'c>, group: Vec<Remainder<'c>>, made: &mut Made<'c>) {
         let Some(ring) = Ring::new(self.phi, divisor) else {
             return;
         };
         for (start, block) in &self.starts {
-            ring.begin(*start, *block);
+            ring.begin(*start, *block, made);
         }
         let next = ring.plus(self.step);
         for latch in &self.latches {
@@ -139,88 +148,8 @@ impl<'c> Counter<'c> {
     }
 }
 
-/// A counter below a divisor.
-struct Ring<'c> {
-    phi: Value<'c>,
-    divisor: Value<'c>,
-    bits: u32,
-}
-
-impl<'c> Ring<'c> {
-    /// A counter in the block of the phi `of`, without incoming values.
-    fn new(of: Value<'c>, divisor: Value<'c>) -> Option<Ring<'c>> {
-        let wide = of.integer_bits()?;
-        let most = bounds::most(divisor)?;
-        // A constant is added to, which must not wrap around; a sum of a variable divisor and one never does.
-        let is_narrow = match divisor.as_integer() {
-            Some(number) => number <= 1 << 31,
-            None => most <= MOST_OF_32,
-        };
-        let bits = if is_narrow { 32 } else { wide };
-        let like = Place::before(of).constant(bits, 0);
-        Some(Ring {
-            phi: of.build_phi_before(like),
-            divisor,
-            bits,
-        })
-    }
-
-    /// The first value, if the loop is entered from this block.
-    fn begin(&self, start: Value<'c>, block: Block<'c>) {
-        let Some(end) = block.terminator() else {
-            return;
-        };
-        let place = Place::before(end);
-        let first = match (start.as_integer(), self.divisor.as_integer()) {
-            (Some(0), _) => place.constant(self.bits, 0),
-            (Some(start), Some(divisor)) => place.constant(self.bits, start % divisor),
-            _ => {
-                let divisor = not_zero(place, self.divisor);
-                let remainder = place.binary(opcode::UREM, start, divisor);
-                place.resized(remainder, self.bits)
-            }
-        };
-        self.phi.add_incoming(first, block);
-    }
-
-    /// The remainder of what is `added` further, in the block of the phi.
-    fn plus(&self, added: u64) -> Value<'c> {
-        let constant = self.divisor.as_integer();
-        let added = constant.map_or(added, |divisor| added % divisor);
-        let first = self.phi.block().instructions().into_iter();
-        let mut others = first.filter(|i| i.opcode() != opcode::PHI);
-        let (1.., Some(anchor)) = (added, others.next()) else {
-            return self.phi;
-        };
-        let place = Place::before(anchor);
-        let sum = place.binary(opcode::ADD, self.phi, place.constant(self.bits, added));
-        let divisor = match constant {
-            Some(number) => place.constant(self.bits, number),
-            None => place.resized(self.divisor, self.bits),
-        };
-        match (constant, added) {
-            (Some(_), 2..) => {
-                let is_past = place.comparison(predicate::GREATER_OR_EQUAL, sum, divisor);
-                let rest = place.binary(opcode::SUB, sum, divisor);
-                place.select(is_past, rest, sum)
-            }
-            _ => {
-                let is_end = place.comparison(predicate::EQUAL, sum, divisor);
-                place.select(is_end, place.constant(self.bits, 0), sum)
-            }
-        }
-    }
-
-    fn replace(&self, remainder: Value<'c>, by: Value<'c>) {
-        let place = Place::before(remainder);
-        let wide = remainder.integer_bits().unwrap_or(self.bits);
-        remainder.replace_uses_with(place.resized(by, wide));
-        remainder.erase();
-    }
-}
-
 /// A phi whose remainder and one is its next value: `place = (place + 1) % n`.
-fn ring<'c>(phi: Value<'c>, dominators: &Dominators<'c>) -> bool {
+fn ring<'c>(phi: Value<'c>, dominators: &Dominators<'c>, made: &mut Made<'c>) -> bool {
     for remainder in remainders_of(phi) {
         let Some(divisor) = remainder.operand(1) else {
             continue;
@@ -243,7 +172,7 @@ fn ring<'c>(phi: Value<'c>, dominators: &Dominators<'c>) -> bool {
             continue;
         };
         for (start, block) in starts {
-            ring.begin(start, block);
+            ring.begin(start, block, made);
         }
         let next = ring.plus(1);
         for latch in latches {
@@ -268,21 +197,17 @@ fn remainders_of(dividend: Value<'_>) -> Vec<Value<'_>> {
 
 /// A sum of a value and a constant.
 fn sum(value: Value<'_>) -> Option<(Value<'_>, u64)> {
-    if value.kind() != ValueKind::Instruction || value.opcode() != opcode::ADD {
+    let is_sum = value.is_instruction()
+        && (value.opcode() == opcode::ADD || value.opcode() == opcode::OR && value.is_disjoint());
+    if !is_sum {
         return None;
     }
     Some((value.operand(0)?, value.operand(1)?.as_integer()?))
 }
 
-/// A divisor, or 1 if it is 0.
-pub(super) fn not_zero<'c>(place: Place<'c>, divisor: Value<'c>) -> Value<'c> {
-    if divisor.as_integer().is_some_and(|number| number != 0) {
-        return divisor;
-    }
-    let divisor = place.freeze(divisor);
-    let zero = Value::integer_like(0, divisor);
-    let is_zero = place.comparison(predicate::EQUAL, divisor, zero);
-    place.select(is_zero, Value::integer_like(1, divisor), divisor)
+/// Whether a sum stays in its type.
+fn never_wraps(sum: Value<'_>) -> bool {
+    sum.opcode() == opcode::OR || sum.never_wraps()
 }
 
 /// The blocks from which a latch is reached without the loop's first block, and that block.

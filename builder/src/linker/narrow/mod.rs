@@ -8,6 +8,7 @@ mod casts;
 mod counters;
 mod dominators;
 mod indices;
+mod ring;
 mod sums;
 mod widths;
 

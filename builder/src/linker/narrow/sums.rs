@@ -10,8 +10,8 @@
 //! reached from; where none of them is executed its divisor may be 0, and is made 1 then.
 
 use super::bounds::{self, MOST_OF_32};
-use super::counters::not_zero;
 use super::dominators::Dominators;
+use super::ring::not_zero;
 use crate::llvm::{Block, Place, Value, ValueKind, opcode, predicate};
 
 /// How many sums and conversions are looked through.

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ROUNDS;
-use super::steps::{Test, Until, in_first_round};
+use super::guard::Guard;
+use super::steps::Test;
 use crate::linker::loops::Loop;
-use crate::llvm::{Attribute, Block, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Attribute, Block, Value, ValueKind, opcode};
 
 /// Metadata by which accesses of one round are told apart: each round would need its own.
 const OF_ONE_ROUND: [&str; 2] = ["alias.scope", "noalias"];
@@ -13,29 +14,28 @@ const OF_ONE_ROUND: [&str; 2] = ["alias.scope", "noalias"];
 /// The intrinsic that begins the scopes of a round.
 const SCOPE: &str = "llvm.experimental.noalias.scope.decl";
 
-/// Whether an instruction may stand in several rounds that follow each other. Threads that go through the original together might not go
-/// through the copies so; a call costs more than what is won.
+/// Whether an instruction may stand in several rounds that follow each other; a call costs more than what is won.
 pub(super) fn may_be_copied(instruction: Value<'_>) -> bool {
     match instruction.opcode() {
         opcode::ALLOCA => false,
-        opcode::CALL => {
-            let is_convergent = instruction.has_call_flag("convergent");
-            let Some(callee) = instruction.callee() else {
-                return false;
-            };
-            !is_convergent
-                && match callee.kind() {
-                    ValueKind::InlineAsm => true,
-                    ValueKind::Function => {
-                        callee.is_intrinsic()
-                            && !callee.has_flag(Attribute::Function, "convergent")
-                            && !callee.has_flag(Attribute::Function, "noduplicate")
-                    }
-                    _ => false,
-                }
-        }
+        opcode::CALL => instruction.callee().is_some_and(|callee| {
+            let is_intrinsic = callee.kind() == ValueKind::Function
+                && callee.is_intrinsic()
+                && !callee.has_flag(Attribute::Function, "noduplicate");
+            is_intrinsic || callee.kind() == ValueKind::InlineAsm
+        }),
         _ => true,
     }
+}
+
+/// Whether threads meet at an instruction.
+pub(super) fn is_meeting(instruction: Value<'_>) -> bool {
+    instruction.opcode() == opcode::CALL
+        && (instruction.has_call_flag("convergent")
+            || instruction.callee().is_some_and(|callee| {
+                callee.kind() == ValueKind::Function
+                    && callee.has_flag(Attribute::Function, "convergent")
+            }))
 }
 
 /// Puts rounds that need no test between them before a loop.
@@ -45,8 +45,7 @@ pub(super) fn unroll<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>)
         return;
     };
     entry.erase();
-    let started = guard(found, test);
-    let Some(Guard { enters, steps }) = started else {
+    let Some(guard) = Guard::before(found, test) else {
         before.push_jump(found.header);
         return;
     };
@@ -56,113 +55,32 @@ pub(super) fn unroll<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>)
     };
     let first = function.append_block();
     rounds.add(function, first);
-    before.push_branch(enters, first, found.header);
+    before.push_branch(guard.enters, first, found.header);
     for _ in 1..ROUNDS {
         let next = function.append_block();
         rounds.last().block(found.latch).push_jump(next);
         rounds.add(function, next);
     }
-    // The last round's test, and whether as many follow again.
+    // Whether as many follow again; if not, the last round's test.
     let last = rounds.last();
-    let (again, rest) = (function.append_block(), found.header);
+    let (rest, header) = (function.append_block(), found.header);
     let latch = last.block(found.latch);
+    let again = guard.again(latch, |value| last.value(value));
+    latch.push_branch(again, first, rest);
     let goes_on = last.value(test.comparison);
     match test.again {
-        0 => latch.push_branch(goes_on, again, behind),
-        _ => latch.push_branch(goes_on, behind, again),
+        0 => rest.push_branch(goes_on, header, behind),
+        _ => rest.push_branch(goes_on, behind, header),
     };
-    let both = (last.value(test.less), last.value(test.more));
-    let enough = is_beyond(again, both, steps.all_but_last);
-    again.push_branch(enough, first, rest);
-    for (phi, copy) in found.header.phis().into_iter().zip(first.phis()) {
+    for (phi, copy) in header.phis().into_iter().zip(first.phis()) {
         let values = (phi.incoming_from(before), phi.incoming_from(found.latch));
         if let (Some(at_first), Some(next)) = values {
             copy.add_incoming(at_first, before);
-            copy.add_incoming(last.value(next), again);
-            phi.add_incoming(last.value(next), again);
+            copy.add_incoming(last.value(next), latch);
+            phi.add_incoming(last.value(next), rest);
         }
     }
-    rounds.leave();
-}
-
-/// What decides before the loop whether the copies are gone through.
-struct Guard<'c> {
-    enters: Value<'c>,
-    steps: Steps<'c>,
-}
-
-/// Multiples of a step.
-struct Steps<'c> {
-    /// Of the rounds but the last one.
-    all_but_last: Value<'c>,
-    /// Of the rounds between the first and the last one.
-    between: Value<'c>,
-    /// Whether none of them is too great for its type; `None` if that is certain.
-    fit: Option<Value<'c>>,
-}
-
-/// Puts the guard at the end of the block before the loop; `None` if it cannot be known.
-fn guard<'c>(found: &Loop<'c>, test: &Test<'c>) -> Option<Guard<'c>> {
-    let before = found.before;
-    let steps = steps(before, test)?;
-    let less = in_first_round(found, test.less)?;
-    let more = in_first_round(found, test.more)?;
-    let enough = is_beyond(before, (less, more), steps.between);
-    // Where the loop goes until both are equal, that they are not equal is part of it.
-    let goes_on =
-        (test.until == Until::Past).then(|| before.push_comparison(predicate::LESS, less, more));
-    // What was never computed where the first round leaves the loop may be poison, and any answer is right then.
-    let parts = [enough].into_iter().chain(goes_on);
-    let parts = parts.map(|part| before.push_freeze(part)).chain(steps.fit);
-    let enters = parts.reduce(|all, part| before.push_binary(opcode::AND, all, part))?;
-    Some(Guard { enters, steps })
-}
-
-/// Puts whether `more - less` is greater than this at the end of a block.
-fn is_beyond<'c>(
-    block: Block<'c>,
-    (less, more): (Value<'c>, Value<'c>),
-    steps: Value<'c>,
-) -> Value<'c> {
-    let number = |value: Value<'c>| match value.is_pointer() {
-        true => block.push_address(value, steps),
-        false => value,
-    };
-    let (more, less) = (number(more), number(less));
-    let distance = block.push_binary(opcode::SUB, more, less);
-    block.push_comparison(predicate::GREATER, distance, steps)
-}
-
-/// Computes the multiples of the step; `None` if even a small step would be too great.
-fn steps<'c>(before: Block<'c>, test: &Test<'c>) -> Option<Steps<'c>> {
-    let most = (1_u64 << (test.bits - 2)) / ROUNDS as u64;
-    let constant = u64::try_from(test.step.constant).ok()?;
-    let number = |number| match test.bits {
-        64 => Value::integer(number, test.less),
-        _ => Value::integer_like(number, test.less),
-    };
-    let rest = most.checked_sub(constant)?;
-    let rounds = ROUNDS as u64;
-    Some(match test.step.value {
-        None => Steps {
-            all_but_last: number(constant * (rounds - 1)),
-            between: number(constant * (rounds - 2)),
-            fit: None,
-        },
-        Some((value, factor)) => {
-            let factor = u64::try_from(factor).ok()?;
-            let times = |n: u64| {
-                let product = before.push_binary(opcode::MUL, value, number(factor * n));
-                before.push_binary(opcode::ADD, product, number(constant * n))
-            };
-            let limit = number(rest / factor);
-            Steps {
-                all_but_last: times(rounds - 1),
-                between: times(rounds - 2),
-                fit: Some(before.push_comparison(predicate::LESS_OR_EQUAL, value, limit)),
-            }
-        }
-    })
+    rounds.leave(rest);
 }
 
 /// The copies so far.
@@ -266,7 +184,7 @@ impl<'c> Rounds<'_, 'c> {
     }
 
     /// Gives the phis behind the loop what the copies have for them.
-    fn leave(&self) {
+    fn leave(&self, rest: Block<'c>) {
         let Loop { latch, blocks, .. } = self.found;
         let outside: HashSet<_> = blocks
             .iter()
@@ -275,12 +193,16 @@ impl<'c> Rounds<'_, 'c> {
             .collect();
         for phi in outside.into_iter().flat_map(Block::phis) {
             for (value, from) in phi.incoming() {
-                // Of the latches the last copy's alone leads out.
-                let maps = match from == *latch {
-                    true => &self.maps[ROUNDS - 1..],
-                    false => &self.maps[..],
-                };
-                for map in maps.iter().filter(|map| map.blocks.contains_key(&from)) {
+                // Of the last copy's latch that leads out, of the others none.
+                if from == *latch {
+                    phi.add_incoming(self.last().value(value), rest);
+                    continue;
+                }
+                for map in self
+                    .maps
+                    .iter()
+                    .filter(|map| map.blocks.contains_key(&from))
+                {
                     phi.add_incoming(map.value(value), map.block(from));
                 }
             }

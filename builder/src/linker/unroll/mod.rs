@@ -6,20 +6,29 @@
 //! four rounds are made without the tests between them. The original loop follows, for the rounds that are left.
 //!
 //! ```text
-//! if a < b && b - a > 2 * step      // as they are at the end of the first round
-//!     do { round; round; round; round } while a < b && b - a > 3 * step
-//! do { round } while a < b          // unless no round is left
+//! if a < b && b - a > 2 * step && b >= 3 * step   // as they are at the end of the first round
+//!     do { round; round; round; round } while a < b - 3 * step
+//! do { round } while a < b                        // unless no round is left
 //! ```
 //!
-//! Only loops that load from memory are worth it, that are small, and that no thread has to go through together with others. It runs after
-//! LLVM's pipeline, which has taken all other loops.
+//! Only loops that load from memory are worth it, and that are small. In which threads meet (a barrier, a shuffle), all threads of a block must
+//! make as many rounds as each other: the test is computed from what they have in common (`uniform`). Then threads that come to the
+//! loop together get the same answer of each test that is made here, go through the same copies, and meet there as they met in the loop; who leaves
+//! within a round, as for a panic, leaves as before. LLVM does not unroll these at all where the number of rounds is one of run time.
+//!
+//! It runs after LLVM's pipeline, which has taken all other loops.
 
+mod conditions;
 mod copies;
+mod guard;
+mod step;
 mod steps;
 
 use std::collections::HashSet;
 
+use super::globals::SHARED;
 use super::loops::{self, Loop};
+use super::uniform::Uniform;
 use crate::llvm::{Block, Module, Value, opcode};
 use steps::Test;
 
@@ -30,8 +39,8 @@ const ROUNDS: usize = 4;
 const MOST_INSTRUCTIONS: usize = 48;
 
 /// What follows: the rounds' common parts.
-const CLEAN_UP: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg,\
-    instcombine<no-verify-fixpoint>,infer-address-spaces)";
+const CLEAN_UP: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,\
+    simplifycfg<bonus-inst-threshold=3>,instcombine<no-verify-fixpoint>,infer-address-spaces)";
 
 /// Unrolls what is worth it.
 pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
@@ -42,6 +51,7 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
         let mut done: Vec<Block<'_>> = Vec::new();
         while let Some((found, test)) = next(module, function, &done) {
             done.push(found.header);
+            conditions::bring_forward(&found);
             copies::unroll(function, &found, &test);
             is_changed = true;
         }
@@ -58,26 +68,45 @@ fn next<'c>(
     function: Value<'c>,
     done: &[Block<'c>],
 ) -> Option<(Loop<'c>, Test<'c>)> {
-    loops::innermost(function)
-        .into_iter()
+    let candidates = loops::innermost(function).into_iter();
+    candidates
         .filter(|found| !done.contains(&found.header) && is_worth_it(found))
         .find_map(|found| {
             let test = Test::of(module, &found)?;
-            Some((found, test))
+            let is_allowed = !has_meetings(&found) || {
+                // By this test, and by it alone, the copies are gone through or not.
+                Uniform::of(function).contains(test.comparison)
+            };
+            is_allowed.then_some((found, test))
         })
 }
 
 fn is_worth_it(found: &Loop<'_>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
-    let loads = instructions().filter(|i| i.opcode() == opcode::LOAD);
+    let loads: Vec<_> = instructions()
+        .filter(|i| i.opcode() == opcode::LOAD)
+        .filter_map(|i| i.operand(0))
+        .collect();
+    let has_meetings = has_meetings(found);
+    // Those of shared memory stay between the meetings.
+    let is_early = |address: &Value<'_>| !has_meetings || address.address_space() != SHARED;
     // The parts of a structure are loaded together.
-    let structures: HashSet<_> = loads.filter_map(|i| i.operand(0)).map(whole).collect();
+    let structures: HashSet<_> = loads.iter().copied().filter(is_early).map(whole).collect();
     instructions().count() <= MOST_INSTRUCTIONS
-        // Otherwise loads wait for branches, also for those of the rounds before.
-        && found.is_straight()
+        // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
+        && (has_meetings || found.is_straight())
         // As many are under way at once in one round as would be in several of a loop with one.
-        && (1..ROUNDS).contains(&structures.len())
-        && instructions().all(|i| copies::may_be_copied(i))
+        && !loads.is_empty()
+        && structures.len() < ROUNDS
+        // Otherwise loads wait for the stores of the rounds before, which wait for theirs.
+        && (has_meetings || found.blocks.len() == 1 || !instructions().any(|i| i.opcode() == opcode::STORE))
+        && instructions().all(copies::may_be_copied)
+}
+
+/// Whether threads meet in the loop.
+fn has_meetings(found: &Loop<'_>) -> bool {
+    let mut instructions = found.blocks.iter().flat_map(|block| block.instructions());
+    instructions.any(copies::is_meeting)
 }
 
 /// The address that a constant is added to.

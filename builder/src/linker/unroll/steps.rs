@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::step::Step;
 use crate::linker::loops::Loop;
 use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 
@@ -19,6 +20,8 @@ pub(super) struct Test<'c> {
     pub step: Step<'c>,
     pub until: Until,
     pub bits: u32,
+    /// What rises by the step in each round, if the varying side of the comparison is computed from such a value.
+    pub companion: Option<Value<'c>>,
 }
 
 /// When the loop ends.
@@ -28,71 +31,6 @@ pub(super) enum Until {
     Past,
     /// When both are equal.
     Equal,
-}
-
-/// A number that is the same in all rounds: `factor * value + constant`.
-#[derive(Clone, Copy)]
-pub(super) struct Step<'c> {
-    pub value: Option<(Value<'c>, i64)>,
-    pub constant: i64,
-}
-
-impl<'c> Step<'c> {
-    const ZERO: Step<'static> = Step {
-        value: None,
-        constant: 0,
-    };
-
-    fn of_constant(constant: i64) -> Step<'c> {
-        Step {
-            value: None,
-            constant,
-        }
-    }
-
-    fn plus(self, other: Step<'c>) -> Option<Step<'c>> {
-        let value = match (self.value, other.value) {
-            (value, None) | (None, value) => value,
-            (Some((one, a)), Some((two, b))) if one == two => Some((one, a.checked_add(b)?)),
-            _ => return None,
-        };
-        Some(Step {
-            value: value.filter(|(_, factor)| *factor != 0),
-            constant: self.constant.checked_add(other.constant)?,
-        })
-    }
-
-    fn times(self, number: i64) -> Option<Step<'c>> {
-        let value = match self.value {
-            Some((value, factor)) => Some((value, factor.checked_mul(number)?)),
-            None => None,
-        };
-        Some(Step {
-            value: value.filter(|(_, factor)| *factor != 0),
-            constant: self.constant.checked_mul(number)?,
-        })
-    }
-
-    /// The quotient, if nothing is left.
-    fn divided_by(self, number: i64) -> Option<Step<'c>> {
-        let exact = |dividend: i64| (dividend % number == 0).then_some(dividend / number);
-        let value = match self.value {
-            Some((value, factor)) => Some((value, exact(factor)?)),
-            None => None,
-        };
-        Some(Step {
-            value,
-            constant: exact(self.constant)?,
-        })
-    }
-
-    /// Whether it is above zero, unless the value that it is a multiple of is zero or of the highest quarter of its type.
-    fn may_lead_on(self) -> bool {
-        match self.value {
-            Some((_, factor)) => self.constant >= 0 && (1..=1 << 20).contains(&factor),
-            None => self.constant > 0,
-        }
-    }
 }
 
 impl<'c> Test<'c> {
@@ -149,7 +87,9 @@ impl<'c> Test<'c> {
         let is_of_type = step
             .value
             .is_none_or(|(value, _)| value.integer_bits() == Some(bits));
-        (step.may_lead_on() && is_of_type && matches!(bits, 32 | 64)).then_some(Test {
+        let is_known = step.may_lead_on() && is_of_type && matches!(bits, 32 | 64);
+        is_known.then(|| Test {
+            companion: changes.companion((less, more), step, bits),
             less,
             more,
             comparison,
@@ -227,6 +167,48 @@ impl<'c> Changes<'_, 'c> {
             }
             _ => None,
         }
+    }
+
+    /// A phi of the first block that rises by this step, or its next value: what the varying side of a comparison is computed from. The side is
+    /// poison wherever that is. `None` if it is a side itself.
+    fn companion(
+        &mut self,
+        (less, more): (Value<'c>, Value<'c>),
+        step: Step<'c>,
+        bits: u32,
+    ) -> Option<Value<'c>> {
+        let mut open = vec![less, more];
+        let mut found = None;
+        while let Some(value) = open.pop() {
+            let is_rising = self.rises(value, step, bits);
+            if is_rising && (value == less || value == more) {
+                return None;
+            }
+            let is_arithmetic = self.is_inside(value)
+                && !matches!(value.opcode(), opcode::PHI | opcode::FREEZE)
+                && !is_rising;
+            if is_arithmetic {
+                open.extend((0..value.operand_count()).filter_map(|n| value.operand(n)));
+            }
+            found = found.or(is_rising.then_some(value));
+        }
+        found
+    }
+
+    /// Whether a value is such a phi, or its next value.
+    fn rises(&self, value: Value<'c>, step: Step<'c>, bits: u32) -> bool {
+        let is_as_wide = match value.is_pointer() {
+            true => bits == 64,
+            false => value.integer_bits() == Some(bits),
+        };
+        let mut phis = self.found.header.phis().into_iter();
+        is_as_wide
+            && phis.any(|phi| {
+                let next = phi.incoming_from(self.found.latch);
+                next.is_some_and(|next| {
+                    (value == phi || value == next) && self.offset(next, phi) == Some(step)
+                })
+            })
     }
 
     /// Whether a number that is stepped by an addition stays in its type.
