@@ -58,6 +58,27 @@ fn a_loop_of_few_rounds_is_counted_out() {
 }
 
 #[test]
+fn a_loop_that_stores_and_may_panic_stays_as_it_is() {
+    let body = body(features(), "loop_that_stores_and_checks");
+    assert_eq!(count(&body, "ld.global"), 2, "{body:#?}");
+    assert_eq!(count(&body, "st.global"), 1, "{body:#?}");
+}
+
+#[test]
+fn the_copies_of_rounds_have_one_test() {
+    for kernel in [
+        "loop_by_iterators",
+        "loop_over_inclusive_range",
+        "loop_by_step",
+    ] {
+        let body = body(features(), kernel);
+        let mut pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));
+        let copies = pieces.find(|piece| count(piece, LOAD) == 4).unwrap();
+        assert_eq!(count(copies, "setp"), 1, "{body:#?}");
+    }
+}
+
+#[test]
 fn a_loop_in_which_threads_meet_stays_as_it_is() {
     let body = body(features(), "loop_in_which_threads_meet");
     assert_eq!(count(&body, LOAD), 1, "{body:#?}");
