@@ -3,6 +3,7 @@
 pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, SeqCst, scope};
 pub use crate::cluster;
 pub use crate::float::{FloatApprox, FloatExt, FloatRounding};
+pub use crate::index::SliceAt;
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::texture::{
     CubeTexture, GatherTexture2d, LayeredCubeTexture, LayeredSurface1d, LayeredSurface2d,
@@ -14,5 +15,5 @@ pub use crate::view::{
     Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
     RowPerWarp, Scatter, TilePerBlock, VolumeOut,
 };
-pub use crate::{arch, block, clock, fence, grid, shared, thread, warp};
+pub use crate::{arch, block, clock, fence, grid, shared, strided, thread, warp};
 pub use crate::{gpu_assert, gpu_debug_assert, gpu_print, gpu_println, kernel, unroll};

@@ -10,6 +10,8 @@ mod basics;
 mod faults;
 #[path = "core/floats.rs"]
 mod floats;
+#[path = "core/index32.rs"]
+mod index32;
 #[path = "core/language.rs"]
 mod language;
 #[path = "core/levels.rs"]

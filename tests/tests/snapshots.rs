@@ -452,6 +452,29 @@ fn views() {
     ));
 }
 
+/// Lengths are compared and numbers added in 32 bits; an address is one wide multiplication.
+#[test]
+fn indices_of_32_bits() {
+    assert_snapshot_of_llvm!(report_in_order(
+        SM_90,
+        &[
+            "saxpy32",
+            "strided_saxpy32",
+            "strided_dot32",
+            "rows_per_warp32"
+        ],
+        &[
+            "setp",
+            "mul",
+            "mad",
+            "min",
+            "add.s32",
+            "ld.global",
+            "st.global"
+        ],
+    ));
+}
+
 // covers: TEX-02, SURF-04
 #[test]
 fn textures_and_surfaces() {

@@ -145,10 +145,47 @@ impl<'a, T: Element, const R: usize, const C: usize, const S: usize> TileView<'a
     /// # Panics
     /// If there is no such row.
     #[inline(always)]
+    #[track_caller]
     pub fn row(&self, row: usize) -> &[T; C] {
         assert!(row < R, "no such row in the tile");
         // SAFETY: in bounds and initialised by the fill; no thread writes before this view is consumed.
         unsafe { &*self.pointer.add(row * S).cast() }
+    }
+
+    /// A row, by a number of 32 bits: [`row`](TileView::row).
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline(always)]
+    #[track_caller]
+    pub fn row_at(&self, row: u32) -> &[T; C] {
+        self.row(row as usize)
+    }
+
+    /// The element by numbers of 32 bits: `tile.at(row, column)` is `&tile[(row, column)]`.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// Transposes each tile in its place.
+    /// #[kernel(launch_bounds(16, 16, exact))]
+    /// pub fn turn_tiles(from: Matrix<f32>, mut to: MatrixOut<f32>) {
+    ///     let (x, y) = thread::index_2d();
+    ///     let tile = shared!([[f32; 16]; 16], padding = 1)
+    ///         .fill_with(|_, _| from.get_at(y, x).copied().unwrap_or(0.0))
+    ///         .sync();
+    ///     if let Some(to) = to.mine() {
+    ///         *to = *tile.at(thread::thread_idx_x(), thread::thread_idx_y());
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn at(&self, row: u32, column: u32) -> &T {
+        &self[(row as usize, column as usize)]
     }
 }
 
@@ -158,6 +195,7 @@ impl<T: Element, const R: usize, const C: usize, const S: usize> Index<(usize, u
     type Output = T;
 
     #[inline(always)]
+    #[track_caller]
     fn index(&self, (row, column): (usize, usize)) -> &T {
         assert!(row < R && column < C, "no such element in the tile");
         // SAFETY: in bounds and initialised by the fill; no thread writes before this view is consumed.

@@ -246,4 +246,10 @@ impl<T: Fetched> Texture<'_, T, Linear> {
             <T as Sealed>::Lane::fetch(self.object, Kind::Linear, [index as u32, 0, 0, 0])
         }))
     }
+
+    /// [`get`](Texture::get) with an index of 32 bits.
+    #[inline(always)]
+    pub fn get_at(&self, index: u32) -> Option<T> {
+        self.get(index as usize)
+    }
 }

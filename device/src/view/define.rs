@@ -35,6 +35,16 @@ macro_rules! slice_view {
                 self.length
             }
 
+            /// The number of elements of the whole slice, as [`SliceAt::len32`](crate::index::SliceAt::len32).
+            ///
+            /// # Panics
+            /// If there are 2^32 or more.
+            #[inline(always)]
+            #[track_caller]
+            pub fn len32(&self) -> u32 {
+                crate::index::len32(self.length)
+            }
+
             /// Whether the whole slice is empty.
             #[inline(always)]
             pub fn is_empty(&self) -> bool {
@@ -79,13 +89,19 @@ macro_rules! matrix_view {
 }
 pub(super) use matrix_view;
 
-/// Functions that tell the extents of a view.
+/// Functions that tell the extents of a view, as `usize` and as `u32`.
 macro_rules! extents {
-    ($($(#[$documentation:meta])* $extent:ident;)*) => {$(
+    ($($(#[$documentation:meta])* $extent:ident, $extent32:ident;)*) => {$(
         $(#[$documentation])*
         #[inline(always)]
         pub fn $extent(&self) -> usize {
             self.$extent as usize
+        }
+
+        $(#[$documentation])*
+        #[inline(always)]
+        pub fn $extent32(&self) -> u32 {
+            self.$extent
         }
     )*};
 }

@@ -55,11 +55,11 @@ impl<'a, T> Matrix<'a, T> {
 
     extents! {
         /// The number of rows.
-        rows;
+        rows, rows32;
         /// The number of columns.
-        columns;
+        columns, columns32;
         /// The distance of two rows, in elements.
-        stride;
+        stride, stride32;
     }
 
     /// The first element, for unsafe code with another pattern of reading (16 bytes at a time, say).
@@ -79,6 +79,41 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
+    /// The element, if there is one, by numbers of 32 bits: [`get`](Matrix::get).
+    #[inline(always)]
+    pub fn get_at(&self, row: u32, column: u32) -> Option<&'a T> {
+        self.get(row as usize, column as usize)
+    }
+
+    /// The element by numbers of 32 bits: `m.at(row, column)` is `&m[(row, column)]`.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// The mean of the neighbours along x, except at the edges.
+    /// #[kernel]
+    /// pub fn smooth(from: Matrix<f32>, mut to: MatrixOut<f32>) {
+    ///     let (x, y) = thread::index_2d();
+    ///     if 0 < x && x + 1 < from.columns32() && y < from.rows32() {
+    ///         let mean = (from.at(y, x - 1) + from.at(y, x + 1)) * 0.5;
+    ///         if let Some(to) = to.mine() {
+    ///             *to = mean;
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn at(&self, row: u32, column: u32) -> &'a T {
+        match self.get_at(row, column) {
+            Some(element) => element,
+            None => outside(),
+        }
+    }
+
     /// The element without a bounds check.
     ///
     /// # Safety
@@ -94,11 +129,22 @@ impl<'a, T> Matrix<'a, T> {
     /// # Panics
     /// If there is no such row.
     #[inline(always)]
+    #[track_caller]
     pub fn row(&self, row: usize) -> &'a [T] {
         assert!(row < self.rows(), "no such row");
         let begin = row * self.stride as usize;
         // SAFETY: `data` holds `(rows - 1) * stride + columns` elements (`from_raw_parts`), and the row is less than `rows`.
         unsafe { self.data.get_unchecked(begin..begin + self.columns()) }
+    }
+
+    /// A row as a slice, by a number of 32 bits: [`row`](Matrix::row).
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline(always)]
+    #[track_caller]
+    pub fn row_at(&self, row: u32) -> &'a [T] {
+        self.row(row as usize)
     }
 }
 
@@ -106,6 +152,7 @@ impl<T> Index<(usize, usize)> for Matrix<'_, T> {
     type Output = T;
 
     #[inline(always)]
+    #[track_caller]
     fn index(&self, (row, column): (usize, usize)) -> &T {
         match self.get(row, column) {
             Some(element) => element,
@@ -116,6 +163,7 @@ impl<T> Index<(usize, usize)> for Matrix<'_, T> {
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn outside() -> ! {
     panic!("matrix index out of bounds")
 }
@@ -131,11 +179,11 @@ matrix_view! {
 impl<T> MatrixOut<'_, T> {
     extents! {
         /// The number of rows.
-        rows;
+        rows, rows32;
         /// The number of columns.
-        columns;
+        columns, columns32;
         /// The distance of two rows, in elements.
-        stride;
+        stride, stride32;
     }
 
     /// The row that this thread owns an element of (it may be past the last one).

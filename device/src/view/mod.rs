@@ -26,7 +26,7 @@ mod volume;
 
 pub use matrix::{Matrix, MatrixOut};
 pub use per_block::PerBlock;
-pub use per_thread::{PerThread, PerThread3d, Strided};
+pub use per_thread::{PerThread, PerThread3d, Strided, Strided32};
 pub use per_thread_vectors::PerThreadVectors;
 pub use per_warp::PerWarp;
 pub use rows::{OwnRow, RowPerBlock, RowPerWarp};

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use super::define::slice_view;
+use crate::strided::{self, StridedRange};
 use crate::{block, grid, thread};
 
 slice_view! {
@@ -63,6 +64,30 @@ impl<T> PerThread<'_, [T]> {
             slice: PhantomData,
         }
     }
+
+    /// [`strided`](PerThread::strided) with indices of 32 bits, which take half the instructions.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
+    ///     for (i, y) in y.strided32() {
+    ///         *y += a * x.at(i);
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If the slice has 2^32 elements or more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn strided32(&mut self) -> Strided32<'_, T> {
+        let own = strided::in_grid(0..self.len32());
+        // SAFETY: the numbers end at the slice's length. They are the thread's alone: it has those with the remainder
+        // `thread::index()` by the number of threads, as the launch extends along x only.
+        unsafe { Strided32::new(self.pointer.cast(), own) }
+    }
 }
 
 /// As [`PerThread`], for launches of any dimensions: the threads are numbered by [`thread::linear_index`].
@@ -98,6 +123,16 @@ impl<T> PerThread3d<'_, [T]> {
         self.inner.length
     }
 
+    /// The number of elements of the whole slice, as [`SliceAt::len32`](crate::index::SliceAt::len32).
+    ///
+    /// # Panics
+    /// If there are 2^32 or more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn len32(&self) -> u32 {
+        self.inner.len32()
+    }
+
     /// Whether the whole slice is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
@@ -120,6 +155,20 @@ impl<T> PerThread3d<'_, [T]> {
             step: grid::blocks() as usize * block::threads() as usize,
             slice: PhantomData,
         }
+    }
+
+    /// [`strided`](PerThread3d::strided) with indices of 32 bits, as [`PerThread::strided32`].
+    ///
+    /// # Panics
+    /// If the slice has 2^32 elements or more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn strided32(&mut self) -> Strided32<'_, T> {
+        let step = grid::blocks() as usize * block::threads() as usize;
+        let own = StridedRange::new(0..self.len32(), thread::linear_index(), step);
+        // SAFETY: the numbers end at the slice's length. They are the thread's alone: it has those with the remainder
+        // `thread::linear_index()` by the number of threads.
+        unsafe { Strided32::new(self.inner.pointer.cast(), own) }
     }
 }
 
@@ -164,5 +213,40 @@ impl<'a, T> Iterator for Strided<'a, T> {
         } else {
             None
         }
+    }
+}
+
+/// The elements of one thread, with their indices of 32 bits.
+pub struct Strided32<'a, T> {
+    pointer: *mut T,
+    own: StridedRange<u32>,
+    slice: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Strided32<'_, T> {
+    /// The elements with the numbers `own`.
+    ///
+    /// # Safety
+    /// `pointer` leads to elements with all of the numbers, which are reached through the iterator only for the lifetime.
+    #[inline(always)]
+    pub(super) unsafe fn new(pointer: *mut T, own: StridedRange<u32>) -> Self {
+        Strided32 {
+            pointer,
+            own,
+            slice: PhantomData,
+        }
+    }
+}
+
+impl<'a, T> Iterator for Strided32<'a, T> {
+    type Item = (u32, &'a mut T);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.own.next().map(|index| {
+            // SAFETY: there is such an element, and it is this thread's alone (the condition of `new`); each number is given out
+            // once.
+            (index, unsafe { &mut *self.pointer.add(index as usize) })
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! Each thread its own 16-byte vectors of a slice.
 
 use super::define::slice_view;
+use super::per_thread::Strided32;
+use crate::index::len32;
+use crate::strided;
 use crate::vector::{Lanes, Vector, assert_aligned};
 use crate::{grid, thread};
 
@@ -66,6 +69,19 @@ impl<T: Lanes> PerThreadVectors<'_, [T]> {
             // step, and each of this thread's is given out once.
             (number < vectors).then(|| (number, unsafe { &mut *base.add(number) }))
         })
+    }
+
+    /// [`strided`](PerThreadVectors::strided) with numbers of 32 bits, as [`PerThread::strided32`](super::PerThread::strided32).
+    ///
+    /// # Panics
+    /// If there are 2^32 vectors or more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn strided32(&mut self) -> Strided32<'_, Vector<T>> {
+        let own = strided::in_grid(0..len32(self.vectors()));
+        // SAFETY: the numbers are those of vectors, which are aligned. They are the thread's alone: it has those with the remainder
+        // `thread::index()` by the number of threads, as the launch extends along x only.
+        unsafe { Strided32::new(self.pointer.cast(), own) }
     }
 
     /// The thread's element after the last whole vector, with its index, if there is one for it.

@@ -2,7 +2,8 @@
 
 use core::marker::PhantomData;
 
-use super::{Strided, owner};
+use super::{Strided, Strided32, owner};
+use crate::strided::StridedRange;
 use crate::{block, grid, thread};
 
 /// A matrix in global memory, and a way to a row of it.
@@ -25,7 +26,7 @@ impl<T> Rows<'_, T> {
             row,
             // SAFETY: the row is one of the matrix (compared just now), whose memory is valid (`from_raw_parts` of the views).
             pointer: unsafe { self.pointer.add(row * self.stride as usize) },
-            columns: self.columns as usize,
+            columns: self.columns,
             first,
             step,
             data: PhantomData,
@@ -37,7 +38,7 @@ impl<T> Rows<'_, T> {
 pub struct OwnRow<'a, T> {
     row: usize,
     pointer: *mut T,
-    columns: usize,
+    columns: u32,
     first: usize,
     step: usize,
     data: PhantomData<&'a mut [T]>,
@@ -53,7 +54,21 @@ impl<T> OwnRow<'_, T> {
     /// The number of columns of the whole row.
     #[inline(always)]
     pub fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
+    /// The number of columns of the whole row.
+    #[inline(always)]
+    pub fn columns32(&self) -> u32 {
         self.columns
+    }
+
+    /// The thread's elements one after the other, each with its column of 32 bits.
+    #[inline(always)]
+    pub fn strided32(&mut self) -> Strided32<'_, T> {
+        let own = StridedRange::new(0..self.columns, self.first, self.step);
+        // SAFETY: the elements are this thread's alone, and borrowed for as long (the condition of `Rows::row`).
+        unsafe { Strided32::new(self.pointer, own) }
     }
 
     /// The thread's elements one after the other, each with its column.
@@ -61,7 +76,7 @@ impl<T> OwnRow<'_, T> {
     pub fn strided(&mut self) -> Strided<'_, T> {
         // SAFETY: the elements are this thread's alone, and borrowed for as long (the condition of `Rows::row`); a warp or block has a
         // thread, so the step is not 0.
-        unsafe { Strided::new(self.pointer, self.columns, self.first, self.step) }
+        unsafe { Strided::new(self.pointer, self.columns(), self.first, self.step) }
     }
 }
 
@@ -94,6 +109,18 @@ macro_rules! row_views {
             #[inline(always)]
             pub fn columns(&self) -> usize {
                 self.matrix.columns as usize
+            }
+
+            /// The number of rows of the whole matrix.
+            #[inline(always)]
+            pub fn rows32(&self) -> u32 {
+                self.matrix.rows
+            }
+
+            /// The number of columns of the whole matrix.
+            #[inline(always)]
+            pub fn columns32(&self) -> u32 {
+                self.matrix.columns
             }
 
             #[doc = concat!("The row with the ", $owner, "'s own number; `None` when the matrix has fewer.")]

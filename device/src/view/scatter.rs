@@ -66,6 +66,36 @@ impl<T: Pod> Scatter<'_, [T]> {
         }
         true
     }
+
+    /// [`write`](Scatter::write) with an index of 32 bits.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// Moves each element to its new place.
+    /// #[kernel]
+    /// pub fn permute(x: &[f32], places: &[u32], out: Scatter<[f32]>) {
+    ///     let i = thread::index_1d();
+    ///     if let (Some(&x), Some(&place)) = (x.get_at(i), places.get_at(i)) {
+    ///         out.write_at(place, x);
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn write_at(&self, index: u32, value: T) {
+        self.write(index as usize, value)
+    }
+
+    /// [`try_write`](Scatter::try_write) with an index of 32 bits.
+    #[inline(always)]
+    #[must_use = "false means that the index is out of bounds and nothing was written"]
+    pub fn try_write_at(&self, index: u32, value: T) -> bool {
+        self.try_write(index as usize, value)
+    }
 }
 
 impl<T: Pod + AtomicValue> Scatter<'_, [T]> {
@@ -107,6 +137,19 @@ impl<T: Pod + AtomicValue> Scatter<'_, [T]> {
         // SAFETY: in bounds (compared just now), valid, and used atomically only (`from_raw_parts`).
         let word = unsafe { &*self.pointer.cast::<Atomic<T, scope::Device>>().add(index) };
         word.compare_exchange(vacant, value, Relaxed).map(|_| ())
+    }
+
+    /// [`write_once`](Scatter::write_once) with an index of 32 bits.
+    ///
+    /// # Errors
+    /// The value that the element has instead of `vacant`; it stays.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn write_once_at(&self, index: u32, vacant: T, value: T) -> Result<(), T> {
+        self.write_once(index as usize, vacant, value)
     }
 }
 

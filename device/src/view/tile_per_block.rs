@@ -36,9 +36,9 @@ matrix_view! {
 impl<T, const R: usize, const C: usize> TilePerBlock<'_, T, R, C> {
     extents! {
         /// The number of rows of the whole matrix.
-        rows;
+        rows, rows32;
         /// The number of columns of the whole matrix.
-        columns;
+        columns, columns32;
     }
 
     /// Row and column of the tile's first element (they may be past the last ones).

@@ -43,21 +43,33 @@ pub const fn volume_rows(columns: u32, stride: u32) -> u64 {
 impl<T> VolumeOut<'_, T> {
     extents! {
         /// The number of layers.
-        depth;
+        depth, depth32;
         /// The number of rows of a layer.
-        rows;
+        rows, rows32;
     }
 
     /// The number of columns of a row.
     #[inline(always)]
     pub fn columns(&self) -> usize {
-        self.columns_and_stride as u32 as usize
+        self.columns32() as usize
+    }
+
+    /// The number of columns of a row.
+    #[inline(always)]
+    pub fn columns32(&self) -> u32 {
+        self.columns_and_stride as u32
     }
 
     /// The distance of two rows, in elements.
     #[inline(always)]
     pub fn stride(&self) -> usize {
-        (self.columns_and_stride >> 32) as usize
+        self.stride32() as usize
+    }
+
+    /// The distance of two rows, in elements.
+    #[inline(always)]
+    pub fn stride32(&self) -> u32 {
+        (self.columns_and_stride >> 32) as u32
     }
 
     /// The thread's position: layer, row and column (they may be past the last ones).

@@ -27,6 +27,7 @@ pub mod graphs;
 pub mod guide;
 pub mod guide_memory;
 pub mod half;
+pub mod index32;
 pub mod language;
 pub mod local_arrays;
 pub mod local_atomics;
