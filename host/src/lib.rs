@@ -157,6 +157,7 @@ pub mod prelude {
 #[doc = include_str!("../../docs/src/howto/unified-memory.md")]
 #[doc = include_str!("../../docs/src/howto/faults.md")]
 #[doc = include_str!("../../docs/src/howto/panics.md")]
+#[doc = include_str!("../../docs/src/howto/indices.md")]
 struct HowTo;
 
 #[cfg(test)]

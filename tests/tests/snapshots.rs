@@ -452,27 +452,34 @@ fn views() {
     ));
 }
 
-/// Lengths are compared and numbers added in 32 bits; an address is one wide multiplication.
+/// Behind `len32` an index is added and compared in 32 bits, and an address is one wide multiplication. The only other comparisons are those
+/// of the lengths themselves, and that of `PerThread::mine`.
 #[test]
 fn indices_of_32_bits() {
-    assert_snapshot_of_llvm!(report_in_order(
-        SM_90,
-        &[
-            "saxpy32",
-            "strided_saxpy32",
-            "strided_dot32",
-            "rows_per_warp32"
-        ],
-        &[
-            "setp",
-            "mul",
-            "mad",
-            "min",
-            "add.s32",
-            "ld.global",
-            "st.global"
-        ],
-    ));
+    for (kernel, wide) in [
+        ("saxpy32", 1),
+        ("strided_dot32", 10),
+        ("rows_per_warp32", 5),
+    ] {
+        let lines = selected(SM_90, kernel, &["mul.wide.u32 %rd, %r, 4", "shl.b64"]);
+        let is_wide = |line: &&String| line.starts_with("mul.wide.u32 %rd, %r, 4");
+        assert!(
+            lines.iter().filter(is_wide).count() * 2 >= wide,
+            "{kernel}: {lines:#?}"
+        );
+    }
+    for (kernel, of_indices) in [("saxpy32", 1), ("strided_dot32", 1)] {
+        let lines = selected(
+            SM_90,
+            kernel,
+            &["setp.ge.u64", "setp.lt.u64", "setp.gt.u64", "setp.le.u64"],
+        );
+        let count = lines
+            .iter()
+            .filter(|line| line.ends_with("%rd, %rd"))
+            .count();
+        assert_eq!(count, of_indices, "{kernel}: {lines:#?}");
+    }
 }
 
 // covers: TEX-02, SURF-04

@@ -23,11 +23,12 @@ pub fn strided_saxpy32(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
     }
 }
 
-/// The same of numbers.
+/// The same of numbers, behind both lengths.
 #[kernel]
 pub fn strided_dot32(x: &[f32], y: &[f32], mut sums: PerThread<[f32]>) {
+    let n = x.len32().min(y.len32());
     let mut sum = 0.0;
-    for i in strided::in_grid(0..x.len32()) {
+    for i in strided::in_grid(0..n) {
         sum += x.at(i) * y.at(i);
     }
     if let Some(out) = sums.mine() {
