@@ -14,6 +14,7 @@ mod barriers;
 mod branch_values;
 mod call_chains;
 mod chosen_slots;
+mod comparisons;
 mod convergence;
 mod copies;
 mod float;
@@ -163,6 +164,7 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     }
     panics::inline_wrappers(&module);
     panics::shrink(&module);
+    comparisons::inline(&module);
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);

@@ -48,6 +48,14 @@ fn a_vector_is_loaded_whole_though_its_elements_are_taken_one_by_one() {
 }
 
 #[test]
+fn bytes_are_compared_where_they_lie() {
+    let body = body(features(), "words_compared");
+    only_shared_and_global(&body);
+    assert_eq!(count(&body, "call"), 0, "{body:#?}");
+    assert!(count(&body, "ld.global.nc.b8") >= 2, "{body:#?}");
+}
+
+#[test]
 fn each_use_and_each_instantiation_has_its_own_shared_object() {
     let summaries = summarise(features());
     let bytes = |name: &str| {

@@ -209,3 +209,17 @@ pub fn looped_sums(turns: u32, mut out: PerThread<[f32]>) {
         *out = looped(turns);
     }
 }
+
+/// How the first `n` elements of two slices compare: equal, less, and how the second one begins.
+pub fn comparison(x: &[u8], y: &[u8], n: usize) -> u32 {
+    let (a, b) = (&x[..n.min(x.len())], &y[..n.min(y.len())]);
+    u32::from(a == b) | u32::from(a < b) << 1 | u32::from(y.starts_with(a)) << 2
+}
+
+/// [`comparison`] of each part of `x` with `y`, as long as the thread's number says.
+#[kernel]
+pub fn comparisons(x: &[u8], y: &[u8], begin: u64, mut out: PerThread<[u32]>) {
+    if let Some(out) = out.mine() {
+        *out = comparison(&x[begin as usize..], y, thread::index());
+    }
+}

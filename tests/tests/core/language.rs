@@ -115,3 +115,37 @@ fn loops_that_are_written_out_compute_what_loops_compute() {
         );
     }
 }
+
+/// Bytes that differ first, last, nowhere, by the sign bit, and behind the end of one of both.
+#[test]
+fn comparisons_of_bytes() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::comparisons).unwrap();
+    let y: Vec<u8> = (0..37).map(|i| i * 7).collect();
+    let ys = stream.upload(&y).unwrap();
+    for begin in 0..9 {
+        for changed in [0, 1, 3, 4, 17, 35, 36, 1000] {
+            for bit in [0, 7] {
+                let mut x = [vec![9; begin], y.clone(), vec![0; 2]].concat();
+                if let Some(byte) = x.get_mut(begin + changed) {
+                    *byte ^= 1 << bit;
+                }
+                let xs = stream.upload(&x).unwrap();
+                let mut out = stream.zeroed::<u32>(44).unwrap();
+                let arguments = (&xs, &ys, begin as u64, &mut out);
+                stream
+                    .launch(&kernel, Grid::cover(44, 32), arguments)
+                    .unwrap();
+                let expected: Vec<u32> = (0..44)
+                    .map(|n| kernels::comparison(&x[begin..], &y, n))
+                    .collect();
+                assert_eq!(
+                    stream.download(&out).unwrap(),
+                    expected,
+                    "{begin}, {changed}, {bit}"
+                );
+            }
+        }
+    }
+}
