@@ -261,6 +261,14 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Puts `yes` where the condition holds, else `no`, at its end.
+    pub fn push_select(self, condition: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe { (api.LLVMBuildSelect)(builder, condition.raw, yes.raw, no.raw, c"".as_ptr()) }
+        })
+    }
+
     /// Puts the address of a pointer, as a number of the type of `like`, at its end.
     pub fn push_address(self, pointer: Value<'c>, like: Value<'c>) -> Value<'c> {
         self.build(|api, builder| {

@@ -1,5 +1,6 @@
 //! New instructions, put before one that is there, with its source location.
 
+use super::place::Place;
 use super::sys;
 use super::value::{Attribute, Value};
 
@@ -103,13 +104,23 @@ impl<'c> Value<'c> {
 
     /// Puts the address so many bytes behind `pointer` before this instruction.
     pub fn build_offset_before(self, pointer: Value<'c>, bytes: u64) -> Value<'c> {
-        let mut index = Value::integer(bytes, self).raw;
+        let byte = Place::before(self).byte_type();
+        self.build_address_before(byte, pointer, Value::integer(bytes, self))
+    }
+
+    /// Puts the address of element `index` behind `pointer` before this instruction.
+    pub fn build_address_before(
+        self,
+        element: sys::TypeRef,
+        pointer: Value<'c>,
+        index: Value<'c>,
+    ) -> Value<'c> {
+        let mut index = index.raw;
         self.build_before(|api, builder| {
             // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block; there is
             // one index.
             unsafe {
-                let byte = (api.LLVMInt8TypeInContext)(self.context.raw);
-                (api.LLVMBuildGEP2)(builder, byte, pointer.raw, &mut index, 1, c"".as_ptr())
+                (api.LLVMBuildGEP2)(builder, element, pointer.raw, &mut index, 1, c"".as_ptr())
             }
         })
     }

@@ -197,6 +197,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNumArgOperands)(self.raw) }
     }
 
+    /// Whether an inline-assembly value may do more than compute its result.
+    pub fn has_side_effects(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and inline assembly, for which the method is.
+        unsafe { (self.api().LLVMGetInlineAsmHasSideEffects)(self.raw) != 0 }
+    }
+
     /// The template of an inline-assembly value.
     pub fn asm_text(self) -> String {
         let mut len = 0;

@@ -75,6 +75,15 @@ impl<'c> Place<'c> {
         })
     }
 
+    /// The signed integer `value`, extended to this width.
+    pub fn sign_extended(self, value: Value<'c>, bits: u32) -> Value<'c> {
+        let ty = self.integer_type(bits);
+        self.anchor.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildCast)(builder, opcode::SEXT, value.raw, ty, c"".as_ptr()) }
+        })
+    }
+
     /// The unsigned integer `value` as a floating-point number of type `ty`.
     pub fn float(self, value: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
         self.anchor.build_before(|api, builder| {
@@ -93,6 +102,11 @@ impl<'c> Place<'c> {
     ) -> Value<'c> {
         self.anchor
             .build_any_asm_before(text, constraints, ty, arguments, false)
+    }
+
+    /// The type of a byte.
+    pub fn byte_type(self) -> sys::TypeRef {
+        self.integer_type(8)
     }
 
     fn integer_type(self, bits: u32) -> sys::TypeRef {

@@ -46,6 +46,8 @@ pub mod opcode {
     pub const FMUL: i32 = 13;
     pub const FDIV: i32 = 16;
     pub const FREM: i32 = 19;
+    pub const FENCE: i32 = 55;
+    pub const UNREACHABLE: i32 = 7;
     pub const FP_TO_UI: i32 = 33;
     pub const FP_TO_SI: i32 = 34;
     pub const UI_TO_FP: i32 = 35;

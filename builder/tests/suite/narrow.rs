@@ -5,7 +5,8 @@ use super::support::*;
 #[test]
 fn remainders_of_what_a_loop_counts_are_counters() {
     let body = body(features(), "remainders_of_a_counter");
-    for multiplication in ["mul.hi", "mul.wide", "rem.", "div."] {
+    // Addresses take `mul.wide`.
+    for multiplication in ["mul.hi", "rem.", "div."] {
         assert_eq!(count(&body, multiplication), 0, "{body:#?}");
     }
 }
@@ -13,8 +14,8 @@ fn remainders_of_what_a_loop_counts_are_counters() {
 #[test]
 fn a_place_in_a_ring_is_divided_once() {
     let body = body(features(), "place_in_a_ring");
-    // Where it starts, of small and of great numbers.
-    assert_eq!(count(&body, "rem.u32"), 1, "{body:#?}");
+    // Where it starts: of short lengths, and of small and of great numbers.
+    assert_eq!(count(&body, "rem.u32"), 2, "{body:#?}");
     assert_eq!(count(&body, "rem.u64"), 1, "{body:#?}");
     let first_load = position(&body, "ld.global");
     let remainder = position(&body, "rem.u32");
@@ -55,4 +56,69 @@ fn conversions_saturate_by_themselves() {
     assert_eq!(count(&body, "cvt.rzi"), 5, "{body:#?}");
     assert_eq!(count(&body, "setp"), 0, "{body:#?}");
     assert_eq!(count(&body, "selp"), 0, "{body:#?}");
+}
+
+#[test]
+fn sums_and_choices_of_short_indices_are_of_32_bits() {
+    let body = body(features(), "short_sums");
+    for wide in [
+        "sub.s64",
+        "selp.b64",
+        "setp.lt.u64",
+        "setp.ge.u64",
+        "setp.gt.u64",
+        "setp.le.u64",
+    ] {
+        assert_eq!(count(&body, wide), 0, "{body:#?}");
+    }
+}
+
+#[test]
+fn kernels_whose_lengths_matter_have_code_for_short_ones() {
+    let lengths = body(features(), "short_lengths");
+    // One test of both, and their product.
+    assert_eq!(count(&lengths, "1073741824"), 1, "{lengths:#?}");
+    assert!(count(&lengths, "div.u32") >= 2, "{lengths:#?}");
+    assert!(count(&lengths, "div.u64") >= 1, "{lengths:#?}");
+    // Nothing is saved there.
+    assert_eq!(count(&body(features(), "quotients"), "1073741824"), 0);
+}
+
+#[test]
+fn checks_lead_to_panics_by_one_branch() {
+    let body = body(features(), "checks_together");
+    let first_load = position(&body, "ld.global");
+    let branches = body[..first_load]
+        .iter()
+        .filter(|line| line.starts_with('@'));
+    assert_eq!(branches.count(), 1, "{body:#?}");
+}
+
+#[test]
+fn places_in_a_matrix_are_short_products_and_one_sum() {
+    let body = body(features(), "rows_above_and_below");
+    assert_eq!(count(&body, "mul.wide.u32"), 2, "{body:#?}");
+    assert_eq!(count(&body, "mul.lo"), 0, "{body:#?}");
+    // Of each place, and not of row and column.
+    assert_eq!(count(&body, "shl.b64"), 2, "{body:#?}");
+}
+
+#[test]
+fn clamped_indices_are_checked_once_and_short() {
+    let body = body(features(), "clamped_neighbours");
+    assert_eq!(count(&body, "setp"), 1, "{body:#?}");
+    assert_eq!(count(&body, "min.u32"), 1, "{body:#?}");
+    assert_eq!(count(&body, "min.u64"), 0, "{body:#?}");
+    assert_eq!(count(&body, "mul.wide.u32"), 3, "{body:#?}");
+}
+
+#[test]
+fn a_counter_below_a_short_bound_is_short() {
+    let body = body(features(), "counts_along_a_row");
+    assert_eq!(count(&body, "mul.wide.u32"), 1, "{body:#?}");
+    // Of the address alone.
+    assert_eq!(count(&body, "add.s64"), 1, "{body:#?}");
+    for comparison in ["setp.lt.u64", "setp.ge.u64", "setp.gt.u64", "setp.le.u64"] {
+        assert_eq!(count(&body, comparison), 0, "{body:#?}");
+    }
 }

@@ -102,6 +102,87 @@ pub fn quotients_on_host(a: u64, width: u64, height: u64) -> u64 {
         .fold(0, note)
 }
 
+/// What is computed behind comparisons that say how great its numbers are.
+fn guarded(a: u64, bound: u32, factor: u32) -> u64 {
+    let (bound, factor) = (u64::from(bound), u64::from(factor));
+    let mut sum = note(a.min(bound), a.saturating_sub(factor).wrapping_mul(factor));
+    if a < bound {
+        let after = (a + 1).min(bound - 1);
+        sum = note(sum, after.wrapping_mul(factor));
+        sum = note(
+            sum,
+            u64::from(after < bound) + u64::from(a.saturating_sub(1) < bound),
+        );
+        if a > 0 {
+            sum = note(sum, (a - 1).wrapping_mul(factor));
+        }
+        if a + 1 < bound && a >= 3 {
+            sum = note(sum, (a + 1).wrapping_mul(a - 3));
+            sum = note(sum, u64::from(a - 3 < bound - 3));
+        }
+    } else if a > bound {
+        sum = note(sum, (a - bound).wrapping_mul(factor));
+        sum = note(sum, u64::from(a - 1 < bound));
+    }
+    if a != 0 && a <= 1 << 32 {
+        sum = note(sum, (a - 1).wrapping_mul(a.wrapping_add(factor)));
+    }
+    sum
+}
+
+/// [`guarded_on_host()`] of numbers.
+#[kernel]
+pub fn guarded_products(a: &[u64], bound: u32, factor: u32, mut out: PerThread<[u64]>) {
+    if let Some(out) = out.mine() {
+        *out = guarded(a[thread::index()], bound, factor);
+    }
+}
+
+/// What [`guarded_products()`] gives.
+pub fn guarded_on_host(a: u64, bound: u32, factor: u32) -> u64 {
+    guarded(a, bound, factor)
+}
+
+/// What a loop counts, in 31 bits, and where it ends, in 32.
+fn steps(begin: u32, end: u32, step: u32) -> u64 {
+    let (mut at, end) = (u64::from(begin >> 1), u64::from(end >> 1));
+    let mut sum = 0;
+    while at < end {
+        sum = note(sum, at);
+        at += u64::from(step >> 1) + 1;
+    }
+    note(sum, at)
+}
+
+/// [`steps_on_host()`] of numbers.
+#[kernel]
+pub fn counted_steps(begins: &[u32], rounds: u32, step: u32, mut out: PerThread<[u64]>) {
+    if let Some(out) = out.mine() {
+        let begin = begins[thread::index()];
+        *out = steps(begin, begin.saturating_add(rounds), step);
+    }
+}
+
+/// What [`counted_steps()`] gives.
+pub fn steps_on_host(begin: u32, rounds: u32, step: u32) -> u64 {
+    steps(begin, begin.saturating_add(rounds), step)
+}
+
+/// Elements of a matrix, by places that may lie far away.
+#[kernel]
+pub fn matrix_cross(x: Matrix<u32>, mut out: MatrixOut<u32>) {
+    let (row, column) = (out.row(), out.column());
+    let (above, before) = (row.saturating_sub(1), column.saturating_sub(1));
+    if let Some(out) = out.mine() {
+        let (below, after) = (
+            (row + 1).min(x.rows() - 1),
+            (column + 1).min(x.columns() - 1),
+        );
+        *out = x[(row, column)] + 3 * x[(above, column)] + 5 * x[(row, before)];
+        *out += 7 * x[(below, column)] + 11 * x[(row, after)] + 13 * x[(below, after)];
+    }
+}
+
 /// A number in all integer types.
 fn all(x: f32, y: f64) -> [u64; 12] {
     [
@@ -157,4 +238,80 @@ pub fn around_on_host(start: u64, rounds: u32, places: u64) -> u64 {
         short = (short + 1) % places as u32;
         noted
     })
+}
+
+/// Sums, differences, quotients and choices of numbers that are short at most launches.
+#[kernel]
+pub fn lengths_of_any_size(starts: &[u64], width: u64, height: u64, mut out: PerThread<[u64]>) {
+    let Some(out) = out.mine() else { return };
+    *out = lengths_on_host(starts[thread::index()], width, height);
+}
+
+/// What [`lengths_of_any_size()`] gives.
+pub fn lengths_on_host(start: u64, width: u64, height: u64) -> u64 {
+    if width == 0 || height == 0 {
+        return 7;
+    }
+    let area = width.wrapping_mul(height);
+    let (mut sum, mut i) = (0, start);
+    for round in 0..6_u64 {
+        let (column, row) = (i % width, i / width % height);
+        sum = note(note(sum, column), row);
+        if area != 0 {
+            sum = note(sum, i / area);
+        }
+        if i < area {
+            let (before, behind) = (i.wrapping_sub(width), i.wrapping_add(width));
+            sum = note(sum, if before < area { before } else { 1 });
+            sum = note(sum, if behind < area { behind } else { 2 });
+            sum = note(sum, column.max(row) - column.min(row));
+            sum = note(sum, width - 1 - column);
+            let difference = column.wrapping_sub(row) as i64;
+            sum = note(sum, (difference < 5).into());
+            sum = note(sum, difference as u64);
+            sum = note(sum, difference.min(3) as u64);
+            sum = note(sum, difference.max(row as i64) as u64);
+            sum = note(sum, column >> 33);
+            sum = note(sum, (column & 3) << 35);
+        }
+        i = i.wrapping_add(area >> 1) / 2 + round;
+    }
+    sum
+}
+
+/// Steps of a loop that ends at a number, or below it.
+#[kernel]
+pub fn steps_to_any_end(ends: &[u64], from: u64, mut out: PerThread<[u64]>) {
+    let Some(out) = out.mine() else { return };
+    *out = steps_to_end_on_host(ends[thread::index()], from);
+}
+
+/// What [`steps_to_any_end()`] gives.
+pub fn steps_to_end_on_host(end: u64, from: u64) -> u64 {
+    let mut sum = 0;
+    let mut i = from;
+    let mut rounds = 0;
+    while i != end && rounds < 9 {
+        sum = note(sum, i);
+        i = i.wrapping_add(1);
+        rounds += 1;
+    }
+    let (mut i, mut j, mut rounds) = (from, end, 0);
+    while i < end && rounds < 9 {
+        sum = note(note(sum, i), j);
+        i = i.wrapping_add(4);
+        j = j.wrapping_sub(4);
+        rounds += 1;
+    }
+    sum
+}
+
+/// Three checks, with a load between.
+#[kernel]
+pub fn three_checks(x: &[u32], y: &[u32], at: [u64; 3], mut out: PerThread<[u32]>) {
+    if let Some(out) = out.mine() {
+        let [a, b, c] = at.map(|i| i as usize);
+        *out = 1;
+        *out = x[a].wrapping_add(y[b]).wrapping_add(x[c + 1]);
+    }
 }

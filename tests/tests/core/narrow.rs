@@ -123,6 +123,86 @@ fn quotients_of_small_and_of_great_numbers() {
 }
 
 #[test]
+fn products_behind_comparisons() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::guarded_products).unwrap();
+    let ends = [0, SHORT / 2, SHORT, 1 << 33, 1 << 63, u64::MAX];
+    let a = ends.map(|end| [-4, -3, -2, -1, 0, 1, 2, 3, 4].map(|n| end.wrapping_add_signed(n)));
+    let a = a.concat();
+    let numbers = stream.upload(&a).unwrap();
+    for bound in [0, 1, 2, 3, 4, 5, u32::MAX / 2, u32::MAX - 1, u32::MAX] {
+        for factor in [0, 1, 3, u32::MAX / 2 + 2, u32::MAX] {
+            let mut results = stream.zeroed::<u64>(a.len()).unwrap();
+            let arguments = (&numbers, bound, factor, &mut results);
+            stream
+                .launch(&kernel, Grid::cover(a.len(), 32), arguments)
+                .unwrap();
+            let expected = a
+                .iter()
+                .map(|a| kernels::guarded_on_host(*a, bound, factor));
+            let expected: Vec<_> = expected.collect();
+            let results = stream.download(&results).unwrap();
+            assert_eq!(results, expected, "{bound} {factor}");
+        }
+    }
+}
+
+#[test]
+fn counters_at_the_end_of_32_bits() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::counted_steps).unwrap();
+    let last = u32::MAX;
+    let begins = [0, 1, 2, 9, last / 2, last - 9, last - 2, last - 1, last];
+    let at = stream.upload(&begins).unwrap();
+    for rounds in [0, 1, 2, 3, 40] {
+        for step in [0, 1, 2, 7, last / 2, last - 2, last] {
+            let mut sums = stream.zeroed::<u64>(begins.len()).unwrap();
+            let arguments = (&at, rounds, step, &mut sums);
+            stream
+                .launch(&kernel, Grid::cover(begins.len(), 32), arguments)
+                .unwrap();
+            let expected = begins.map(|begin| kernels::steps_on_host(begin, rounds, step));
+            let sums = stream.download(&sums).unwrap();
+            assert_eq!(sums, expected, "{rounds} rounds of {step}");
+        }
+    }
+}
+
+#[test]
+fn clamped_places_in_a_matrix() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::matrix_cross).unwrap();
+    for (rows, columns) in [(1, 1), (1, 9), (9, 1), (2, 2), (5, 13)] {
+        let numbers: Vec<u32> = (0..rows * columns).map(|i| (i * i + 1) as u32).collect();
+        let x = stream.upload(&numbers).unwrap();
+        let mut out = stream.zeroed::<u32>(numbers.len()).unwrap();
+        let grid = Grid::cover_2d((columns, rows), (8, 4));
+        let arguments = (
+            x.matrix(rows, columns).unwrap(),
+            out.matrix_mut(rows, columns).unwrap(),
+        );
+        stream.launch(&kernel, grid, arguments).unwrap();
+        let expected = (0..rows * columns).map(|i| {
+            let (row, column) = (i / columns, i % columns);
+            let at = |row: usize, column: usize| numbers[row * columns + column];
+            let (above, before) = (row.saturating_sub(1), column.saturating_sub(1));
+            let (below, after) = ((row + 1).min(rows - 1), (column + 1).min(columns - 1));
+            at(row, column)
+                + 3 * at(above, column)
+                + 5 * at(row, before)
+                + 7 * at(below, column)
+                + 11 * at(row, after)
+                + 13 * at(below, after)
+        });
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(stream.download(&out).unwrap(), expected, "{rows} {columns}");
+    }
+}
+
+#[test]
 fn numbers_in_all_integer_types() {
     let f = fixture();
     let stream = f.stream();
@@ -152,5 +232,96 @@ fn numbers_in_all_integer_types() {
     let results = stream.download(&results).unwrap();
     for (x, result) in x.into_iter().zip(results) {
         assert_eq!(result, kernels::casts_on_host(x), "{x:?}");
+    }
+}
+
+/// Where a parameter is above 2^30 the code for short lengths is not taken, and where their product is.
+#[test]
+fn lengths_below_and_above_what_is_short() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::lengths_of_any_size).unwrap();
+    let limit = 1 << 30;
+    let around = |n: u64| [n - 1, n, n + 1];
+    let mut starts = vec![0, 1, 2, 77, u64::MAX, u64::MAX - 1];
+    starts.extend(
+        [1 << 15, limit, 1 << 31, 1 << 32, 1 << 45, 1 << 63]
+            .map(around)
+            .concat(),
+    );
+    let at = stream.upload(&starts).unwrap();
+    let mut lengths = vec![1, 3, 1 << 15, u64::MAX];
+    lengths.extend([limit, 1 << 31, 1 << 32, 1 << 63].map(around).concat());
+    for &width in &lengths {
+        for &height in &lengths {
+            let mut sums = stream.zeroed::<u64>(starts.len()).unwrap();
+            let arguments = (&at, width, height, &mut sums);
+            let grid = Grid::cover(starts.len(), 32);
+            stream.launch(&kernel, grid, arguments).unwrap();
+            let expected = starts.iter();
+            let expected = expected.map(|start| kernels::lengths_on_host(*start, width, height));
+            let expected: Vec<u64> = expected.collect();
+            let sums = stream.download(&sums).unwrap();
+            assert_eq!(sums, expected, "{width} by {height}");
+        }
+    }
+}
+
+#[test]
+fn loops_that_end_anywhere() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::steps_to_any_end).unwrap();
+    let mut ends = vec![0, 1, 2, 3, 4, 8, 100, u64::MAX];
+    ends.extend(
+        [30, 31, 32, 63]
+            .map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 5])
+            .concat(),
+    );
+    let at = stream.upload(&ends).unwrap();
+    for &from in &ends {
+        let mut sums = stream.zeroed::<u64>(ends.len()).unwrap();
+        let arguments = (&at, from, &mut sums);
+        let grid = Grid::cover(ends.len(), 32);
+        stream.launch(&kernel, grid, arguments).unwrap();
+        let expected: Vec<u64> = ends
+            .iter()
+            .map(|end| kernels::steps_to_end_on_host(*end, from))
+            .collect();
+        assert_eq!(stream.download(&sums).unwrap(), expected, "from {from}");
+    }
+}
+
+/// Of checks that are made together the first that fails is told.
+#[test]
+fn the_first_check_that_fails_tells() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::three_checks).unwrap();
+    let x = stream.upload(&[3_u32; 10]).unwrap();
+    let y = stream.upload(&[4_u32; 20]).unwrap();
+    for fails in 0..8_u64 {
+        let at = [0, 1, 2].map(|n| if fails & (1 << n) == 0 { n } else { 100 + n });
+        let mut out = stream.zeroed::<u32>(1).unwrap();
+        let arguments = (&x, &y, at, &mut out);
+        stream.launch(&kernel, Grid::new(1, 1), arguments).unwrap();
+        let result = stream.synchronize();
+        let expected = match fails.trailing_zeros() {
+            0 => "the len is 10 but the index is 100",
+            1 => "the len is 20 but the index is 101",
+            2 => "the len is 10 but the index is 103",
+            _ => {
+                result.unwrap();
+                assert_eq!(stream.download(&out).unwrap(), [10]);
+                continue;
+            }
+        };
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(expected), "{fails}: {text}");
+        assert_eq!(
+            stream.download(&out).unwrap(),
+            [1],
+            "what came before is done"
+        );
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         while let Some(divisor) = remainders.first().map(|remainder| remainder.divisor) {
             let same = |remainder: &Remainder<'c>| remainder.divisor == divisor;
             let (group, rest) = remainders.into_iter().partition(same);
-            counter.replace(divisor, group, &mut made);
+            counter.replace(divisor, group, dominators, &mut made);
             remainders = rest;
             is_changed = true;
         }
@@ -131,8 +131,14 @@ impl<'c> Counter<'c> {
     }
 
     /// Puts one counter in the place of remainders by the same divisor.
-    fn replace(&self, divisor: Value<'c>, group: Vec<Remainder<'c>>, made: &mut Made<'c>) {
-        let Some(ring) = Ring::new(self.phi, divisor) else {
+    fn replace(
+        &self,
+        divisor: Value<'c>,
+        group: Vec<Remainder<'c>>,
+        dominators: &Dominators<'c>,
+        made: &mut Made<'c>,
+    ) {
+        let Some(ring) = Ring::new(self.phi, divisor, dominators) else {
             return;
         };
         for (start, block) in &self.starts {
@@ -168,7 +174,7 @@ fn ring<'c>(phi: Value<'c>, dominators: &Dominators<'c>, made: &mut Made<'c>) ->
         {
             continue;
         }
-        let Some(ring) = Ring::new(phi, divisor) else {
+        let Some(ring) = Ring::new(phi, divisor, dominators) else {
             continue;
         };
         for (start, block) in starts {
@@ -211,7 +217,7 @@ fn never_wraps(sum: Value<'_>) -> bool {
 }
 
 /// The blocks from which a latch is reached without the loop's first block, and that block.
-fn blocks_of_loop<'c>(
+pub(super) fn blocks_of_loop<'c>(
     header: Block<'c>,
     latches: &[Block<'c>],
     dominators: &Dominators<'c>,

@@ -51,6 +51,11 @@ impl<'c> Dominators<'c> {
         }
     }
 
+    /// The reachable blocks, each after all that dominate it.
+    pub(super) fn order(&self) -> &[Block<'c>] {
+        &self.order
+    }
+
     /// Whether a block is reachable at all.
     pub(super) fn is_reachable(&self, block: Block<'c>) -> bool {
         self.number.contains_key(&block)
@@ -69,6 +74,15 @@ impl<'c> Dominators<'c> {
     pub(super) fn above(&self, block: Block<'c>) -> Option<Block<'c>> {
         let number = *self.number.get(&block)?;
         (number != 0).then(|| self.order[self.nearest[number]])
+    }
+
+    /// Whether every way to a reachable block goes through this one.
+    pub(super) fn dominates(&self, block: Block<'c>, of: Block<'c>) -> bool {
+        let mut at = Some(of);
+        while let Some(reached) = at.filter(|at| *at != block) {
+            at = self.above(reached);
+        }
+        at.is_some()
     }
 
     /// The only block that leads to this one, by one edge.

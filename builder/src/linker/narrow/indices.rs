@@ -89,7 +89,10 @@ impl<'c> Uses<'_, 'c> {
             predicate::GREATER | predicate::LESS_OR_EQUAL if right == self.index => left,
             _ => return false,
         };
-        bound != self.index && bounds::most(bound).is_some_and(|most| most <= MOST_OF_32)
+        let most = bounds::most_at(bound, user.block(), self.dominators);
+        bound != self.index
+            && self.dominators.is_reachable(user.block())
+            && most.is_some_and(|most| most <= MOST_OF_32)
     }
 }
 

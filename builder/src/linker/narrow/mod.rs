@@ -2,14 +2,23 @@
 //!
 //! It runs after LLVM's pipeline, which narrows what ranges alone decide.
 
+mod addresses;
 mod bounds;
 mod bypass;
 mod casts;
+mod checks;
+mod conditions;
 mod counters;
 mod dominators;
 mod indices;
+mod minima;
+mod ranges;
 mod ring;
+mod rounds;
+pub(super) mod short_lengths;
 mod sums;
+mod values;
+mod webs;
 mod widths;
 
 use crate::llvm::{Module, TargetMachine, Value, opcode};
@@ -24,6 +33,24 @@ const SINK: &str = "function(sink)";
 
 /// What follows divisions by two ways. `instcombine` would compare 64 bits where the upper 32 decide.
 const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
+
+/// Decides the comparisons that are known: before loops are unrolled, as a way out of a loop is one less then.
+pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
+    let mut is_changed = false;
+    for function in module.functions() {
+        if function
+            .instructions()
+            .into_iter()
+            .any(checks::is_comparison)
+        {
+            is_changed |= checks::run(function, &Dominators::of(function));
+        }
+    }
+    if is_changed {
+        module.run_passes(CLEAN_UP, Some(machine))?;
+    }
+    Ok(())
+}
 
 /// Narrows what is left.
 pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
@@ -44,13 +71,25 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     if is_changed {
         module.run_passes(CLEAN_UP, Some(machine))?;
     }
+    for function in has(webs::may_be_short) {
+        webs::run(module, function, &Dominators::of(function));
+    }
     if !has(bypass::is_slow).is_empty() {
         module.run_passes(SINK, Some(machine))?;
         has(bypass::is_slow).into_iter().for_each(bypass::run);
         module.run_passes(MERGE, Some(machine))?;
     }
+    for function in has(minima::is_wide) {
+        minima::run(module, function, &Dominators::of(function));
+    }
     for function in has(widths::may_be_short) {
         widths::run(function, &Dominators::of(function));
+    }
+    for function in module.functions() {
+        let is_element = |i: &Value<'_>| addresses::is_element(module, *i);
+        if function.instructions().iter().any(is_element) {
+            addresses::run(module, function, &Dominators::of(function));
+        }
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
     Ok(())

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::bounds::{self, MOST_OF_32};
+use super::dominators::Dominators;
 use crate::llvm::{Block, Place, Value, opcode, predicate};
 
 /// The divisors of which [`not_zero()`] made others for the first values of counters, by those: where one is zero, any first value is right.
@@ -17,9 +18,13 @@ pub(super) struct Ring<'c> {
 
 impl<'c> Ring<'c> {
     /// A counter in the block of the phi `of`, without incoming values.
-    pub(super) fn new(of: Value<'c>, divisor: Value<'c>) -> Option<Ring<'c>> {
+    pub(super) fn new(
+        of: Value<'c>,
+        divisor: Value<'c>,
+        dominators: &Dominators<'c>,
+    ) -> Option<Ring<'c>> {
         let wide = of.integer_bits()?;
-        let most = bounds::most(divisor)?;
+        let most = bounds::most_at(divisor, of.block(), dominators)?;
         // A constant is added to, which must not wrap around; a sum of a variable divisor and one never does.
         let is_narrow = match divisor.as_integer() {
             Some(number) => number <= 1 << 31,

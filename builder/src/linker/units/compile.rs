@@ -10,8 +10,8 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, atomics, barriers, branch_values, chosen_slots, copies, dump, float, launch_facts,
-    launch_parameters,
+    LinkJob, atomics, barriers, branch_values, chosen_slots, copies, dump, float, joined_checks,
+    launch_facts, launch_parameters,
 };
 use crate::linker::{lines, local_arrays, narrow, panic_tails, panics, pointer_values};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
@@ -127,10 +127,13 @@ fn compile_here(
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
+    narrow::decide(&module, &machine)?;
+    narrow::short_lengths::run(&module);
     unroll::run(&module)?;
     // After unrolling: the copies of a round have the counter of their remainders in common.
     narrow::run(&module, &machine)?;
     barriers::merge(&module);
+    joined_checks::merge(&module);
     // Of what was inlined meanwhile, too.
     sites.replace(&module);
     for handler in site_handlers {
@@ -153,6 +156,7 @@ fn compile_here(
         lines::flatten(&module, &job.foreign);
         None
     };
+    debug_assert_eq!(module.verify(), Ok(()), "the passes broke `{name}`");
     dump(&module, &format!("after-{}", name.replace(' ', "-")));
     *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Optimised {
         bitcode: module.to_bitcode(),

@@ -38,16 +38,18 @@ pub(super) fn is_meeting(instruction: Value<'_>) -> bool {
             }))
 }
 
-/// Puts rounds that need no test between them before a loop.
-pub(super) fn unroll<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) {
+/// Puts rounds that need no test between them before a loop; gives the block that leads back to the first of them.
+pub(super) fn unroll<'c>(
+    function: Value<'c>,
+    found: &Loop<'c>,
+    test: &Test<'c>,
+) -> Option<Block<'c>> {
     let before = found.before;
-    let (Some(entry), Some(behind)) = (before.terminator(), found.behind()) else {
-        return;
-    };
+    let (entry, behind) = (before.terminator()?, found.behind()?);
     entry.erase();
     let Some(guard) = Guard::before(found, test) else {
         before.push_jump(found.header);
-        return;
+        return None;
     };
     let mut rounds = Rounds {
         found,
@@ -81,6 +83,7 @@ pub(super) fn unroll<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>)
         }
     }
     rounds.leave(rest);
+    Some(latch)
 }
 
 /// The copies so far.

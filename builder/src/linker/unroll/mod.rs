@@ -30,6 +30,7 @@ use super::globals::SHARED;
 use super::loops::{self, Loop};
 use super::uniform::Uniform;
 use crate::llvm::{Block, Module, Value, opcode};
+pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
 
 /// How many rounds are made at once.
@@ -49,10 +50,20 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         // One after the other: the blocks of the function change.
         let mut done: Vec<Block<'_>> = Vec::new();
-        while let Some((found, test)) = next(module, function, &done) {
+        while let Some(found) = next(module, function, &done) {
             done.push(found.header);
             conditions::bring_forward(&found);
-            copies::unroll(function, &found, &test);
+            // Of the instructions that are there now.
+            let Some(test) = Test::of(module, &found) else {
+                continue;
+            };
+            let latch = copies::unroll(function, &found, &test);
+            // Where ptxas makes four times as many rounds of several loads, their registers do not hold them all, and each waits for others.
+            if loads(&found).len() > 1 {
+                latch
+                    .and_then(Block::terminator)
+                    .inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
+            }
             is_changed = true;
         }
     }
@@ -63,44 +74,40 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
 }
 
 /// The next loop that is worth it, by the block that it begins with not one of `done`.
-fn next<'c>(
-    module: &Module<'c>,
-    function: Value<'c>,
-    done: &[Block<'c>],
-) -> Option<(Loop<'c>, Test<'c>)> {
+fn next<'c>(module: &Module<'c>, function: Value<'c>, done: &[Block<'c>]) -> Option<Loop<'c>> {
     let candidates = loops::innermost(function).into_iter();
     candidates
         .filter(|found| !done.contains(&found.header) && is_worth_it(found))
-        .find_map(|found| {
-            let test = Test::of(module, &found)?;
-            let is_allowed = !has_meetings(&found) || {
-                // By this test, and by it alone, the copies are gone through or not.
-                Uniform::of(function).contains(test.comparison)
-            };
-            is_allowed.then_some((found, test))
+        .find(|found| {
+            let test = Test::of(module, found);
+            // By this test, and by it alone, the copies are gone through or not.
+            let is_uniform = |test: &Test<'c>| Uniform::of(function).contains(test.comparison);
+            test.is_some_and(|test| !has_meetings(found) || is_uniform(&test))
         })
 }
 
 fn is_worth_it(found: &Loop<'_>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
-    let loads: Vec<_> = instructions()
-        .filter(|i| i.opcode() == opcode::LOAD)
-        .filter_map(|i| i.operand(0))
-        .collect();
     let has_meetings = has_meetings(found);
+    let loads = loads(found);
     // Those of shared memory stay between the meetings.
-    let is_early = |address: &Value<'_>| !has_meetings || address.address_space() != SHARED;
-    // The parts of a structure are loaded together.
-    let structures: HashSet<_> = loads.iter().copied().filter(is_early).map(whole).collect();
+    let is_early = |address: &&Value<'_>| !has_meetings || address.address_space() != SHARED;
     instructions().count() <= MOST_INSTRUCTIONS
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
         // As many are under way at once in one round as would be in several of a loop with one.
         && !loads.is_empty()
-        && structures.len() < ROUNDS
+        && loads.iter().filter(is_early).count() < ROUNDS
         // Otherwise loads wait for the stores of the rounds before, which wait for theirs.
         && (has_meetings || found.blocks.len() == 1 || !instructions().any(|i| i.opcode() == opcode::STORE))
         && instructions().all(copies::may_be_copied)
+}
+
+/// The addresses that a round loads from; once, if they are the parts of a structure, which are loaded together.
+fn loads<'c>(found: &Loop<'c>) -> HashSet<Value<'c>> {
+    let instructions = found.blocks.iter().flat_map(|block| block.instructions());
+    let loads = instructions.filter(|i| i.opcode() == opcode::LOAD);
+    loads.filter_map(|i| i.operand(0)).map(whole).collect()
 }
 
 /// Whether threads meet in the loop.

@@ -7,7 +7,7 @@ use crate::linker::loops::Loop;
 use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 
 /// The property of a loop that is not to be unrolled.
-const NOT_TO_UNROLL: &str = "llvm.loop.unroll.disable";
+pub(in crate::linker) const NOT_TO_UNROLL: &str = "llvm.loop.unroll.disable";
 
 /// The loop goes on while `less < more`, or while `less != more`, of unsigned numbers, where each round brings the two nearer by a step.
 pub(super) struct Test<'c> {

@@ -1,0 +1,126 @@
+//! Addresses of elements, in the instructions that a GPU has for them.
+//!
+//! ```text
+//! base + row * stride * size + column * size    as base + (row * stride + column) * size
+//! base + index * size                           as a product of 32 bits, added
+//! ```
+//!
+//! LLVM splits the place of an element of a matrix in two steps, so that rows share the first one. Where there is nothing to share, one sum
+//! of places takes a multiplication with an addition (`IMAD.WIDE`) and one scaled addition of 64 bits, which is two instructions, in the place of two and an
+//! addition. An index that bounds prove to be short takes one instruction (`IMAD.WIDE.U32`) in the place of a scaled addition. That product
+//! is inline assembly, for the reason that those of `widths` are.
+
+use super::bounds::{self, MOST_OF_32};
+use super::dominators::Dominators;
+use crate::llvm::{Module, Place, Value, ValueKind, opcode};
+
+/// The address spaces of pointers that have 64 bits on the machine: generic and global ones.
+const WIDE: [u32; 2] = [0, 1];
+
+/// Whether an instruction is an address of a variable element that is larger than a byte.
+pub(super) fn is_element(module: &Module<'_>, instruction: Value<'_>) -> bool {
+    instruction.opcode() == opcode::GET_ELEMENT_POINTER
+        && instruction.operand_count() == 2
+        && WIDE.contains(&instruction.address_space())
+        && index_of(instruction).is_some_and(|index| index.as_integer().is_none())
+        && (2..=MOST_OF_32).contains(&module.size_of(instruction.element_type()))
+}
+
+/// Rewrites the addresses of a function.
+pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dominators<'c>) {
+    let elements = function
+        .instructions()
+        .into_iter()
+        .filter(|i| is_element(module, *i));
+    let reachable = elements.filter(|i| dominators.is_reachable(i.block()));
+    for address in reachable.collect::<Vec<_>>() {
+        if !join(address) {
+            shorten(module, address, dominators);
+        }
+    }
+}
+
+/// The index, if it has 64 bits.
+fn index_of(address: Value<'_>) -> Option<Value<'_>> {
+    let index = address.operand(1)?;
+    (index.integer_bits() == Some(64)).then_some(index)
+}
+
+/// Adds the places of two steps of which only the second one uses the first; whether it does.
+fn join(address: Value<'_>) -> bool {
+    let inner = address.operand(0).filter(|inner| {
+        inner.kind() == ValueKind::Instruction
+            && inner.opcode() == opcode::GET_ELEMENT_POINTER
+            && inner.operand_count() == 2
+            && inner.element_type() == address.element_type()
+            // Elsewhere it may be executed less often.
+            && inner.block() == address.block()
+            && inner.users()[..] == [address]
+    });
+    let Some(inner) = inner else {
+        return false;
+    };
+    let (Some(base), Some(first), Some(second)) =
+        (inner.operand(0), index_of(inner), index_of(address))
+    else {
+        return false;
+    };
+    if !is_product(first) {
+        return false;
+    }
+    let place = Place::before(address);
+    let sum = place.binary(opcode::ADD, first, second);
+    let element = address.element_type();
+    address.replace_uses_with(address.build_address_before(element, base, sum));
+    address.erase();
+    inner.erase();
+    true
+}
+
+/// Whether an addition to it is part of the instruction that computes it.
+fn is_product(value: Value<'_>) -> bool {
+    let is_assembly = || {
+        let assembly = value.called_assembly();
+        assembly.is_some_and(|assembly| assembly.asm_text().starts_with("mul.wide."))
+    };
+    value.kind() == ValueKind::Instruction && (value.opcode() == opcode::MUL || is_assembly())
+}
+
+/// Multiplies an index of at most 32 bits as such.
+fn shorten<'c>(module: &Module<'c>, address: Value<'c>, dominators: &Dominators<'c>) {
+    let block = address.block();
+    let Some((base, index)) = address.operand(0).zip(index_of(address)) else {
+        return;
+    };
+    if is_seen(index, address) {
+        return;
+    }
+    let most = bounds::most_at(index, block, dominators);
+    if most.is_none_or(|most| most > MOST_OF_32) {
+        return;
+    }
+    let place = Place::before(address);
+    let size = place.constant(32, module.size_of(address.element_type()));
+    let text = "mul.wide.u32 $0, $1, $2;";
+    let short = place.resized(index, 32);
+    let bytes = place.pure_assembly(text, "=l,r,r", index.ty(), &[short, size]);
+    let byte = place.byte_type();
+    address.replace_uses_with(address.build_address_before(byte, base, bytes));
+    address.erase();
+}
+
+/// Whether the code generator makes the best of an index by itself: of an extension that it sees, and of a constant that is added, which
+/// becomes part of the access.
+fn is_seen<'c>(index: Value<'c>, address: Value<'c>) -> bool {
+    if index.kind() != ValueKind::Instruction {
+        return false;
+    }
+    let operand = |n| index.operand(n);
+    match index.opcode() {
+        opcode::ZEXT => {
+            index.block() == address.block() && operand(0).and_then(Value::integer_bits) <= Some(32)
+        }
+        opcode::ADD | opcode::OR => operand(1).and_then(Value::as_integer).is_some(),
+        _ => false,
+    }
+}

@@ -1,0 +1,130 @@
+//! Comparisons whose result follows from what was compared before: `(x + 1).min(n - 1) < n` behind `x < n`.
+//!
+//! LLVM knows that a minimum is at most each of its numbers, but `n - 1` is below `n` only where `n` is not 0, which it asks where the
+//! minimum is computed. That is before the comparison, as indices are computed before any of them is used. Here it is asked where the comparison stands.
+
+use super::conditions::Known;
+use super::dominators::Dominators;
+use super::values::Values;
+use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
+
+/// How many operations and comparisons are looked through.
+const DEPTH: u32 = 6;
+
+/// Whether an instruction is a comparison of unsigned numbers.
+pub(super) fn is_comparison(instruction: Value<'_>) -> bool {
+    instruction.opcode() == opcode::ICMP
+        && below(instruction).is_some()
+        && instruction.operand(0).is_some_and(|number| {
+            !number.is_pointer() && number.integer_bits().is_some_and(|bits| bits <= 64)
+        })
+}
+
+/// Replaces the comparisons of a function that are decided; whether there were any.
+pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+    let values = Values::of(dominators);
+    let mut is_changed = false;
+    let comparisons = function.instructions().into_iter();
+    let comparisons = comparisons.filter(|i| is_comparison(*i));
+    let reachable = comparisons.filter(|i| dominators.is_reachable(i.block()));
+    for comparison in reachable.collect::<Vec<_>>() {
+        let known = Known::at(comparison.block(), &values, dominators);
+        if let Some(holds) = decided(comparison, &known) {
+            let place = Place::before(comparison);
+            comparison.replace_uses_with(place.constant(1, holds.into()));
+            comparison.erase();
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// A comparison as `smaller < larger`, or `<=` unless strict.
+fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
+    let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
+    match comparison.predicate() {
+        predicate::LESS => Some((left, right, true)),
+        predicate::LESS_OR_EQUAL => Some((left, right, false)),
+        predicate::GREATER => Some((right, left, true)),
+        predicate::GREATER_OR_EQUAL => Some((right, left, false)),
+        _ => None,
+    }
+}
+
+/// Whether a comparison holds, if that is known.
+fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
+    let (smaller, larger, is_strict) = below(comparison)?;
+    if is_below(smaller, larger, is_strict, known, DEPTH) {
+        Some(true)
+    } else if is_below(larger, smaller, !is_strict, known, DEPTH) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether `smaller < larger`, or `<=` unless strict.
+fn is_below<'c>(
+    smaller: Value<'c>,
+    larger: Value<'c>,
+    is_strict: bool,
+    known: &Known<'_, 'c>,
+    depth: u32,
+) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let (smaller, larger) = (known.core(smaller), known.core(larger));
+    if smaller == larger {
+        return !is_strict;
+    }
+    let (least, most) = (known.ends(larger).0, known.ends(smaller).1);
+    if most < least || (most == least && !is_strict) {
+        return true;
+    }
+    let follows = |value, is_strict| is_below(value, larger, is_strict, known, depth);
+    let mut above = known.above(smaller);
+    if above.any(|(value, is_below)| follows(value, is_strict && !is_below)) {
+        return true;
+    }
+    if smaller.kind() != ValueKind::Instruction {
+        return false;
+    }
+    let operand = |n| smaller.operand(n);
+    let of_operand = |n, is_strict| operand(n).is_some_and(|value| follows(value, is_strict));
+    match smaller.opcode() {
+        // Below its operand, unless it wraps around.
+        opcode::ADD if is_difference(smaller, known) => of_operand(0, false),
+        opcode::SUB if smaller.never_wraps() => of_operand(0, is_strict),
+        opcode::UDIV | opcode::LSHR | opcode::UREM => of_operand(0, is_strict),
+        opcode::AND => of_operand(0, is_strict) || of_operand(1, is_strict),
+        opcode::SELECT => of_operand(1, is_strict) && of_operand(2, is_strict),
+        opcode::CALL => {
+            let name = smaller.callee().map(Value::name).unwrap_or_default();
+            if name.starts_with("llvm.umin.") {
+                of_operand(0, is_strict) || of_operand(1, is_strict)
+            } else if name.starts_with("llvm.umax.") {
+                of_operand(0, is_strict) && of_operand(1, is_strict)
+            } else {
+                name.starts_with("llvm.usub.sat.") && of_operand(0, is_strict)
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a sum with a constant is the difference of a number and a constant that is not greater.
+fn is_difference<'c>(sum: Value<'c>, known: &Known<'_, 'c>) -> bool {
+    let parts = || {
+        Some((
+            sum.operand(0)?,
+            sum.operand(1)?.as_integer()?,
+            sum.integer_bits()?,
+        ))
+    };
+    parts().is_some_and(|(number, added, bits)| {
+        let sign = 1 << (bits - 1);
+        let subtracted = (added & sign != 0).then(|| (sign - 1 - (added - sign)) + 1);
+        subtracted.is_some_and(|subtracted| subtracted <= known.ends(number).0)
+    })
+}

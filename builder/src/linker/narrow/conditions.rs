@@ -1,0 +1,174 @@
+//! What is known where a block is reached: the comparisons of unsigned numbers that the branches on the way have decided.
+
+use super::dominators::Dominators;
+use super::ranges::Range;
+use super::values::Values;
+use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
+
+/// How many dominators are asked what is known on the way from them.
+const BLOCKS: u32 = 32;
+
+/// How many parts a condition is taken apart into, one within the other.
+const DEPTH: u32 = 8;
+
+/// Comparisons that hold.
+pub(super) struct Known<'v, 'c> {
+    values: &'v Values<'v, 'c>,
+    block: Block<'c>,
+    comparisons: Vec<Comparison<'c>>,
+}
+
+/// That one number is below another, or not above it. Both are without extensions, so that the same number is the same value.
+struct Comparison<'c> {
+    smaller: Value<'c>,
+    larger: Value<'c>,
+    is_strict: bool,
+}
+
+impl<'v, 'c> Known<'v, 'c> {
+    /// What is known where a reachable block is.
+    pub(super) fn at(
+        block: Block<'c>,
+        values: &'v Values<'v, 'c>,
+        dominators: &Dominators<'c>,
+    ) -> Known<'v, 'c> {
+        let mut decided = Vec::new();
+        let mut at = block;
+        for _ in 0..BLOCKS {
+            let Some(above) = dominators.above(at) else {
+                break;
+            };
+            // Nothing else leads here, so the branch was taken this way. The nearest dominator is then the block before.
+            if dominators.only_before(at) == Some(above) {
+                let branch = above.terminator();
+                let branch = branch.filter(|i| i.opcode() == opcode::BRANCH);
+                if let Some((condition, [yes, _])) = branch.and_then(condition_of) {
+                    decided.push((condition, yes == at));
+                }
+            }
+            at = above;
+        }
+        let mut known = Known {
+            values,
+            block,
+            comparisons: Vec::new(),
+        };
+        for (condition, holds) in decided {
+            known.add(condition, holds, DEPTH);
+        }
+        known
+    }
+
+    /// The least and the most that an unsigned number is.
+    pub(super) fn ends(&self, value: Value<'c>) -> (u64, u64) {
+        let range = self.values.at(value, self.block);
+        // What may be negative is read from 64 bits, and may be any of those.
+        let range = range.filter(|range| range.is_non_negative());
+        let end = |end: fn(&Range) -> i128| {
+            range
+                .as_ref()
+                .and_then(|range| u64::try_from(end(range)).ok())
+        };
+        (
+            end(|range| range.low).unwrap_or(0),
+            end(|range| range.high).unwrap_or(u64::MAX),
+        )
+    }
+
+    /// The numbers that `value` does not exceed, each with whether it is below them.
+    pub(super) fn above(&self, value: Value<'c>) -> impl Iterator<Item = (Value<'c>, bool)> {
+        let with = self.comparisons.iter().filter(move |c| c.smaller == value);
+        with.map(|c| (c.larger, c.is_strict))
+    }
+
+    /// Adds that `condition` is `holds`.
+    fn add(&mut self, condition: Value<'c>, holds: bool, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        if condition.kind() != ValueKind::Instruction {
+            return None;
+        }
+        let operand = |n| condition.operand(n);
+        let mut both = |a: Value<'c>, b: Value<'c>| {
+            self.add(a, holds, depth);
+            self.add(b, holds, depth)
+        };
+        match condition.opcode() {
+            opcode::AND if holds => both(operand(0)?, operand(1)?),
+            opcode::OR if !holds => both(operand(0)?, operand(1)?),
+            // `a && b` and `a || b` without the computation of `b`.
+            opcode::SELECT if holds && operand(2)?.as_integer() == Some(0) => {
+                both(operand(0)?, operand(1)?)
+            }
+            opcode::SELECT if !holds && operand(1)?.as_integer() == Some(1) => {
+                both(operand(0)?, operand(2)?)
+            }
+            opcode::ICMP if !operand(0)?.is_pointer() => {
+                let (left, right) = (self.core(operand(0)?), self.core(operand(1)?));
+                match (condition.predicate(), holds) {
+                    (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
+                        self.push(left, right, true)
+                    }
+                    (predicate::LESS_OR_EQUAL, true) | (predicate::GREATER, false) => {
+                        self.push(left, right, false)
+                    }
+                    (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false) => {
+                        self.push(right, left, true)
+                    }
+                    (predicate::GREATER_OR_EQUAL, true) | (predicate::LESS, false) => {
+                        self.push(right, left, false)
+                    }
+                    (predicate::EQUAL, true) | (predicate::NOT_EQUAL, false) => {
+                        self.push(left, right, false);
+                        self.push(right, left, false);
+                    }
+                    (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
+                        if right.as_integer() == Some(0) =>
+                    {
+                        self.push(right, left, true)
+                    }
+                    _ => {}
+                }
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, smaller: Value<'c>, larger: Value<'c>, is_strict: bool) {
+        self.comparisons.push(Comparison {
+            smaller,
+            larger,
+            is_strict,
+        });
+    }
+
+    /// The value that this one is in another width.
+    pub(super) fn core(&self, mut value: Value<'c>) -> Value<'c> {
+        for _ in 0..DEPTH {
+            if value.kind() != ValueKind::Instruction {
+                break;
+            }
+            let (Some(operand), Some(bits)) = (value.operand(0), value.integer_bits()) else {
+                break;
+            };
+            let is_same = match value.opcode() {
+                opcode::ZEXT => true,
+                opcode::TRUNC => self.ends(operand).1 <= u64::MAX >> (64 - bits),
+                _ => false,
+            };
+            if !is_same {
+                break;
+            }
+            value = operand;
+        }
+        value
+    }
+}
+
+/// The condition of a branch and where it leads to.
+fn condition_of<'c>(branch: Value<'c>) -> Option<(Value<'c>, [Block<'c>; 2])> {
+    let [yes, no] = branch.successors()[..] else {
+        return None;
+    };
+    Some((branch.operand(0)?, [yes, no]))
+}

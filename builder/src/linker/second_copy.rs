@@ -1,0 +1,81 @@
+//! A second copy of a function's code, for a case that is decided where it begins.
+
+use std::collections::HashMap;
+
+use crate::llvm::{Attribute, Block, Value, ValueKind, opcode};
+
+/// Where a function forks.
+pub(super) struct Fork<'c> {
+    /// The first block, with what both copies have in common. It has no end yet.
+    pub before: Block<'c>,
+    pub original: Block<'c>,
+    pub copy: Block<'c>,
+}
+
+/// Whether a function has nothing that may be there only once: a stack slot stands before all else.
+pub(super) fn is_possible(function: Value<'_>) -> bool {
+    let instructions = function.instructions().into_iter();
+    let mut behind_slots = instructions.skip_while(|i| i.opcode() == opcode::ALLOCA);
+    !behind_slots.any(|i| is_unique(i) || i.opcode() == opcode::ALLOCA)
+}
+
+/// Copies a function's code from `first` on, an instruction of the first block behind all stack slots.
+pub(super) fn make<'c>(function: Value<'c>, first: Value<'c>) -> Fork<'c> {
+    let original = first.block();
+    let before = original.split_before(first, function);
+    let originals: Vec<_> = function
+        .blocks()
+        .into_iter()
+        .filter(|block| *block != before)
+        .collect();
+    let mut blocks = HashMap::new();
+    let mut values = HashMap::new();
+    let mut copies = Vec::new();
+    for &block in &originals {
+        blocks.insert(block, function.append_block());
+    }
+    for block in &originals {
+        for instruction in block.instructions() {
+            let copy = match instruction.opcode() {
+                opcode::PHI => blocks[block].push_phi(instruction),
+                _ => blocks[block].push_copy(instruction),
+            };
+            values.insert(instruction, copy);
+            copies.push((instruction, copy));
+        }
+    }
+    let copied = |value: Value<'_>| values.get(&value).copied();
+    for (instruction, copy) in copies {
+        if instruction.opcode() == opcode::PHI {
+            for (value, from) in instruction.incoming() {
+                copy.add_incoming(copied(value).unwrap_or(value), blocks[&from]);
+            }
+            continue;
+        }
+        for n in 0..copy.operand_count() {
+            if let Some(operand) = copy.operand(n).and_then(copied) {
+                copy.set_operand(n, operand);
+            }
+        }
+        for (n, to) in (0..).zip(copy.successors()) {
+            copy.set_successor(n, blocks[&to]);
+        }
+    }
+    Fork {
+        before,
+        original,
+        copy: blocks[&original],
+    }
+}
+
+/// Whether an instruction may be there only once. It may be convergent: all threads go through the same copy.
+fn is_unique(instruction: Value<'_>) -> bool {
+    const UNIQUE: &str = "noduplicate";
+    let is_of_function = || {
+        let callee = instruction.callee();
+        callee.is_some_and(|callee| {
+            callee.kind() == ValueKind::Function && callee.has_flag(Attribute::Function, UNIQUE)
+        })
+    };
+    instruction.is_call() && (instruction.has_call_flag(UNIQUE) || is_of_function())
+}
