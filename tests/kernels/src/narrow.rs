@@ -257,8 +257,8 @@ pub fn lengths_on_host(start: u64, width: u64, height: u64) -> u64 {
     for round in 0..6_u64 {
         let (column, row) = (i % width, i / width % height);
         sum = note(note(sum, column), row);
-        if area != 0 {
-            sum = note(sum, i / area);
+        if let Some(layer) = i.checked_div(area) {
+            sum = note(sum, layer);
         }
         if i < area {
             let (before, behind) = (i.wrapping_sub(width), i.wrapping_add(width));

@@ -25,7 +25,7 @@ const LEAST_GAIN: u32 = 20;
 const ROUNDS: u32 = 4;
 
 /// A kernel of more instructions is not copied.
-const MOST_INSTRUCTIONS: usize = 1500;
+const MOST_INSTRUCTIONS: usize = 200;
 
 /// Makes two copies of the kernels of which it is worth it.
 pub(in crate::linker) fn run(module: &Module<'_>) {
@@ -141,11 +141,17 @@ fn gain<'c>(function: Value<'c>, lengths: &[Value<'c>], dominators: &Dominators<
         webs::is_short(&short, i) && !webs::is_short(&any, i)
             || widths::is_short(&short, i) && !widths::is_short(&any, i)
     };
-    let saved = instructions
+    let saved: Vec<_> = instructions
         .into_iter()
-        .filter(|i| dominators.is_reachable(i.block()) && !is_cold(i.block()) && is_saved(*i));
+        .filter(|i| dominators.is_reachable(i.block()) && !is_cold(i.block()) && is_saved(*i))
+        .collect();
+    // Kernels without one won nothing by a copy, and some took more registers.
+    if !saved.iter().any(|i| is_division(*i)) {
+        return 0;
+    }
     let depths = depths(dominators);
     saved
+        .into_iter()
         .map(|i| {
             let depth = depths.get(&i.block()).copied().unwrap_or(0);
             cost(i) * ROUNDS.pow(depth.min(2))
@@ -184,11 +190,16 @@ fn is_cold(block: Block<'_>) -> bool {
             .is_some_and(|i| i.opcode() != opcode::RET)
 }
 
+/// Whether an operation divides by a number of run time.
+fn is_division(operation: Value<'_>) -> bool {
+    let is_constant = || operation.operand(1).and_then(Value::as_integer).is_some();
+    matches!(operation.opcode(), opcode::UDIV | opcode::UREM) && !is_constant()
+}
+
 /// How many instructions more an operation takes of 64 bits than of 32.
 fn cost(operation: Value<'_>) -> u32 {
-    let is_constant = |n| operation.operand(n).and_then(Value::as_integer).is_some();
     match operation.opcode() {
-        opcode::UDIV | opcode::UREM if !is_constant(1) => 6,
+        _ if is_division(operation) => 6,
         opcode::UDIV | opcode::UREM => 8,
         opcode::MUL => 2,
         _ => 1,
