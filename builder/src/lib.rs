@@ -27,6 +27,7 @@ mod code;
 mod comments;
 pub mod core_source;
 mod deferred;
+mod device_core;
 mod device_crate;
 mod doctor;
 mod environment;

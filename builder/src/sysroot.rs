@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cache;
 use crate::core_source;
+use crate::device_core;
 use crate::device_crate::{self, Invocation};
 use crate::error::{BuildError, IoContext};
 use crate::toolchain::Toolchain;
 
 /// Raised when a change here makes older cached sysroots wrong.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// The file that lists the archives and their metadata with their sizes, written last.
 const CONTENTS: &str = "contents.json";
@@ -136,13 +137,20 @@ fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), Buil
     invocation
         .rustflags
         .push("-Zforce-unstable-if-unmarked".into());
+    let library = seed.join("library");
+    device_core::write(source, &library)?;
+    invocation.rustflags.push(format!(
+        "--remap-path-prefix={}={}",
+        library.display(),
+        source.display()
+    ));
     invocation.arguments = vec![
         format!("-Zbuild-std={}", CRATES.join(",")),
         "-Zbuild-std-features=compiler-builtins-mem".into(),
     ];
     invocation
         .environment
-        .push(("__CARGO_TESTS_ONLY_SRC_ROOT".into(), source.into()));
+        .push(("__CARGO_TESTS_ONLY_SRC_ROOT".into(), library.into()));
     let built = invocation.run()?;
 
     let library_folder = folder.join(LIBRARY_FOLDER);

@@ -21,6 +21,14 @@ fn iterators_become_plain_loops() {
     assert_eq!(count(&body, "local"), 0, "{body:#?}");
 }
 
+/// The standard library's own algorithm reads one more behind its loop.
+#[test]
+fn a_search_reads_an_element_a_step() {
+    let body = body(features(), "partition_point");
+    assert_eq!(count(&body, "ld.global"), 1, "{body:#?}");
+    assert_eq!(count(&body, "call.uni"), 0, "{body:#?}");
+}
+
 /// Without jump threading, the iterator's `Option` survives and the loop is not unrolled.
 #[test]
 fn a_loop_over_a_constant_range_is_unrolled() {

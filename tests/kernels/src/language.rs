@@ -223,3 +223,24 @@ pub fn comparisons(x: &[u8], y: &[u8], begin: u64, mut out: PerThread<[u32]>) {
         *out = comparison(&x[begin as usize..], y, thread::index());
     }
 }
+
+/// How many elements are less than a value, and where the value is or would be: three searches of a sorted list.
+pub fn searches(sorted: &[u32], value: u32) -> [Result<u32, u32>; 3] {
+    let place = |found: Result<usize, usize>| found.map(|i| i as u32).map_err(|i| i as u32);
+    [
+        Err(sorted.partition_point(|x| *x < value) as u32),
+        place(sorted.binary_search(&value)),
+        place(sorted.binary_search_by_key(&(value / 2), |x| x / 2)),
+    ]
+}
+
+/// [`searches`] of a value for each thread: places, with the highest bit where the value was found.
+#[kernel]
+pub fn searched(sorted: &[u32], values: &[u32], mut out: PerThread<[[u32; 3]]>) {
+    if let (Some(value), Some(out)) = (values.get(thread::index()), out.mine()) {
+        *out = searches(sorted, *value).map(|place| match place {
+            Ok(place) => place | 1 << 31,
+            Err(place) => place,
+        });
+    }
+}

@@ -116,6 +116,37 @@ fn loops_that_are_written_out_compute_what_loops_compute() {
     }
 }
 
+/// Of all lengths up to 70, with values that are there once, several times and not at all. Of several equal elements any may be found.
+#[test]
+fn searches_of_sorted_lists() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::searched).unwrap();
+    for length in 0..70_u32 {
+        let sorted: Vec<u32> = (0..length).map(|i| 1 + (i - i / 3) * 2).collect();
+        let values: Vec<u32> = (0..2 * length + 3).collect();
+        let sorted_on_device = stream.upload(&sorted).unwrap();
+        let values_on_device = stream.upload(&values).unwrap();
+        let mut out = stream.zeroed::<[u32; 3]>(values.len()).unwrap();
+        let grid = Grid::cover(values.len(), 32);
+        let arguments = (&sorted_on_device, &values_on_device, &mut out);
+        stream.launch(&kernel, grid, arguments).unwrap();
+        let agrees = |found: u32, expected: Result<u32, u32>, key: fn(u32) -> u32| match expected {
+            Ok(place) => {
+                let found = sorted.get((found ^ 1 << 31) as usize);
+                found.map(|x| key(*x)) == sorted.get(place as usize).map(|x| key(*x))
+            }
+            Err(place) => found == place,
+        };
+        for (&value, found) in values.iter().zip(stream.download(&out).unwrap()) {
+            let [less, place, by_key] = kernels::searches(&sorted, value);
+            assert!(agrees(found[0], less, |x| x), "{value} in {sorted:?}");
+            assert!(agrees(found[1], place, |x| x), "{value} in {sorted:?}");
+            assert!(agrees(found[2], by_key, |x| x / 2), "{value} in {sorted:?}");
+        }
+    }
+}
+
 /// Bytes that differ first, last, nowhere, by the sign bit, and behind the end of one of both.
 #[test]
 fn comparisons_of_bytes() {
