@@ -8,6 +8,8 @@
 //!  (to fill)                         (filled)               (all read)  --sync_mut--> SharedOwn --sync--> SharedView
 //! ```
 //!
+//! [`SharedFilled::reduce`] combines all elements to one, with all barriers that this takes.
+//!
 //! A tile can be taken apart into rows, each for one warp and with barriers of the warp alone ([`SharedTile::row_per_warp`]):
 //!
 //! ```text
@@ -36,6 +38,7 @@
 
 mod array;
 mod copies;
+mod reduce;
 mod share;
 mod split_barrier;
 mod storage;

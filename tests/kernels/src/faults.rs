@@ -67,6 +67,29 @@ unsafe fn fetch(cell: *mut u32) -> u32 {
     unsafe { cell.read() } // mark: fetch
 }
 
+/// The steps of `SharedFilled::reduce`, without a barrier between two of them.
+///
+/// # Safety
+///
+/// It has a race: it is for a device that finds that out.
+#[kernel(launch_bounds(256, exact))]
+pub unsafe fn tree_without_a_barrier(out: *mut u32) {
+    let own = thread::linear_in_block() as usize;
+    let cells = shared!([u32; 256]);
+    let cells: *mut u32 = cells.as_mut_ptr().cast();
+    // SAFETY: the index is below 256, by the bounds of the launch.
+    unsafe { cells.add(own).write(own as u32) };
+    block::sync();
+    for half in [128, 64] {
+        if own < half {
+            // SAFETY: both indices are below 256; the race is on purpose.
+            unsafe { *cells.add(own) += cells.add(own + half).read() };
+        }
+    }
+    // SAFETY: the caller gives 256 elements, and the index is below that.
+    unsafe { out.add(own).write(cells.add(own).read()) };
+}
+
 /// Each thread reads what its opposite wrote, without a barrier.
 ///
 /// # Safety

@@ -41,6 +41,19 @@ pub fn tree_sum(x: &[u32], mut sums: PerBlock<[u32]>) {
     }
 }
 
+/// Sums and maxima of each block's part, by the library's tree: a number of each thread, and more numbers than threads.
+#[kernel]
+pub fn reductions(x: &[u32], mut out: PerBlock<[[u32; 2]]>) {
+    let mine = x.get(thread::index()).copied().unwrap_or(0);
+    let sum = shared!([u32; 1024]).write(mine).reduce(|a, b| a + b);
+    let greatest = shared!([u32; 777])
+        .fill_with(|i| x.get(i).map_or(0, |x| x.wrapping_mul(sum | 1)))
+        .reduce(u32::max);
+    if let Some(out) = out.leader() {
+        *out = [sum, greatest];
+    }
+}
+
 /// A tile of 20 by 32, with rows padded to 33, filled by blocks of any shape; each thread then weighs a column.
 #[kernel]
 pub fn tile_columns(x: &[u32], mut out: PerThread3d<[u32]>) {

@@ -111,6 +111,26 @@ fn an_access_out_of_bounds_names_the_inlined_calls() {
 }
 
 #[test]
+fn a_tree_without_a_barrier_between_its_steps_is_a_race() {
+    let Side::Child = own_process(&[("WARPSMITH_REPORT", "0"), ("WARPSMITH_CHECKS", "races")])
+    else {
+        return;
+    };
+    let f = Fixture::open().unwrap();
+    if !f.gpu.is_simulator() {
+        return;
+    }
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::tree_without_a_barrier).unwrap();
+    let mut out = stream.zeroed::<u32>(256).unwrap();
+    // SAFETY: it is not; the race is what this is about.
+    unsafe { stream.launch_unchecked(&kernel, Grid::new(1, 256), (&mut out,)) }.unwrap();
+    let error = stream.synchronize().unwrap_err();
+    let fault = error.fault().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(fault.kind(), FaultKind::Race);
+}
+
+#[test]
 fn both_sides_of_a_race_name_the_inlined_calls() {
     let Side::Child = own_process(&[("WARPSMITH_REPORT", "0"), ("WARPSMITH_CHECKS", "races")])
     else {

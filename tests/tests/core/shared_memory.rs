@@ -49,6 +49,27 @@ fn sums_by_a_tree_in_blocks_of_any_size() {
 }
 
 #[test]
+fn reductions_in_blocks_of_any_size() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::reductions).unwrap();
+    let x: Vec<u32> = (0..3000).map(|i| i * 7 % 1000).collect();
+    let xs = stream.upload(&x).unwrap();
+    for block in [1usize, 2, 3, 63, 256, 1000] {
+        let mut out = stream.zeroed(x.len().div_ceil(block)).unwrap();
+        let grid = Grid::cover(x.len(), block as u32);
+        stream.launch(&kernel, grid, (&xs, &mut out)).unwrap();
+        let expected = x.chunks(block).map(|part| {
+            let sum: u32 = part.iter().sum();
+            let scaled = x[..777].iter().map(|x| x.wrapping_mul(sum | 1));
+            [sum, scaled.max().unwrap_or(0)]
+        });
+        let found: Vec<[u32; 2]> = stream.download(&out).unwrap();
+        assert!(expected.eq(found), "blocks of {block}");
+    }
+}
+
+#[test]
 fn tiles_are_filled_by_blocks_of_any_shape() {
     let f = fixture();
     let stream = f.stream();
