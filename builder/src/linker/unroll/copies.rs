@@ -93,19 +93,33 @@ struct Rounds<'l, 'c> {
 }
 
 /// What stands for the loop's values and blocks in one copy.
-#[derive(Default)]
-struct Map<'c> {
-    values: HashMap<Value<'c>, Value<'c>>,
+#[derive(Clone, Default)]
+pub(super) struct Map<'c> {
+    pub values: HashMap<Value<'c>, Value<'c>>,
     blocks: HashMap<Block<'c>, Block<'c>>,
 }
 
 impl<'c> Map<'c> {
-    fn value(&self, value: Value<'c>) -> Value<'c> {
+    pub(super) fn value(&self, value: Value<'c>) -> Value<'c> {
         self.values.get(&value).copied().unwrap_or(value)
     }
 
     fn block(&self, block: Block<'c>) -> Block<'c> {
         self.blocks.get(&block).copied().unwrap_or(block)
+    }
+
+    /// Puts a copy of an operation, whose operands are known, at the end of a block.
+    pub(super) fn push_copy(&mut self, original: Value<'c>, block: Block<'c>) {
+        let copy = block.push_copy(original);
+        for n in 0..copy.operand_count() {
+            if let Some(operand) = copy.operand(n)
+                && let Some(&mapped) = self.values.get(&operand)
+            {
+                copy.set_operand(n, mapped);
+            }
+        }
+        self.values.insert(original, copy);
+        drop_scopes(copy);
     }
 }
 
@@ -170,9 +184,7 @@ impl<'c> Rounds<'_, 'c> {
                 copy.set_successor(n, map.block(to));
             }
             if has_scopes {
-                OF_ONE_ROUND
-                    .iter()
-                    .for_each(|kind| copy.drop_metadata(kind));
+                drop_scopes(copy);
             }
         }
         for block in blocks.iter().filter(|block| *block != header) {
@@ -213,7 +225,14 @@ impl<'c> Rounds<'_, 'c> {
     }
 }
 
-fn is_scope(instruction: Value<'_>) -> bool {
+/// Takes off an access what holds for one round alone.
+fn drop_scopes(access: Value<'_>) {
+    let kinds = OF_ONE_ROUND.iter();
+    kinds.for_each(|kind| access.drop_metadata(kind));
+}
+
+/// Whether an instruction only begins the scopes of a round.
+pub(super) fn is_scope(instruction: Value<'_>) -> bool {
     instruction.is_call()
         && instruction
             .callee()

@@ -21,6 +21,7 @@
 mod conditions;
 mod copies;
 mod guard;
+mod rest;
 mod step;
 mod steps;
 
@@ -57,14 +58,19 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
             let Some(test) = Test::of(module, &found) else {
                 continue;
             };
-            let latch = copies::unroll(function, &found, &test);
+            is_changed = true;
+            let Some(latch) = copies::unroll(function, &found, &test) else {
+                continue;
+            };
             // Where ptxas makes four times as many rounds of several loads, their registers do not hold them all, and each waits for others.
             if loads(&found).len() > 1 {
                 latch
-                    .and_then(Block::terminator)
+                    .terminator()
                     .inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
             }
-            is_changed = true;
+            if !has_meetings(&found) {
+                rest::group(function, &found, &test);
+            }
         }
     }
     match is_changed {
