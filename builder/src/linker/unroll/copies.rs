@@ -82,8 +82,49 @@ pub(super) fn unroll<'c>(
             phi.add_incoming(last.value(next), rest);
         }
     }
-    rounds.leave(rest);
+    rounds.leave(rest, &[]);
     Some(latch)
+}
+
+/// Puts a copy of a loop behind the block before it, which does not lead there yet; gives the copy's first block. Each block of `passed` goes on to the
+/// one beside it.
+pub(super) fn copy_without<'c>(
+    function: Value<'c>,
+    found: &Loop<'c>,
+    test: &Test<'c>,
+    passed: &[(Block<'c>, Block<'c>)],
+) -> Block<'c> {
+    let mut rounds = Rounds {
+        found,
+        maps: Vec::new(),
+    };
+    let first = function.append_block();
+    rounds.add(function, first);
+    let copy = rounds.last();
+    for &(block, next) in passed {
+        let to = copy.block(block);
+        to.terminator().inspect(|branch| branch.erase());
+        to.push_jump(copy.block(next));
+    }
+    let latch = copy.block(found.latch);
+    let goes_on = copy.value(test.comparison);
+    let ways = found.latch.successors().into_iter();
+    if let [yes, no] = ways.map(|to| copy.block(to)).collect::<Vec<_>>()[..] {
+        latch.push_branch(goes_on, yes, no);
+    }
+    for (phi, of_copy) in found.header.phis().into_iter().zip(first.phis()) {
+        let values = (
+            phi.incoming_from(found.before),
+            phi.incoming_from(found.latch),
+        );
+        if let (Some(at_first), Some(next)) = values {
+            of_copy.add_incoming(at_first, found.before);
+            of_copy.add_incoming(copy.value(next), latch);
+        }
+    }
+    let passed: Vec<_> = passed.iter().map(|(block, _)| *block).collect();
+    rounds.leave(latch, &passed);
+    first
 }
 
 /// The copies so far.
@@ -198,8 +239,8 @@ impl<'c> Rounds<'_, 'c> {
         self.maps.push(map);
     }
 
-    /// Gives the phis behind the loop what the copies have for them.
-    fn leave(&self, rest: Block<'c>) {
+    /// Gives the phis behind the loop what the copies have for them: the last latch's leads there from `rest`, and no copies of `passed` do.
+    fn leave(&self, rest: Block<'c>, passed: &[Block<'c>]) {
         let Loop { latch, blocks, .. } = self.found;
         let outside: HashSet<_> = blocks
             .iter()
@@ -208,6 +249,9 @@ impl<'c> Rounds<'_, 'c> {
             .collect();
         for phi in outside.into_iter().flat_map(Block::phis) {
             for (value, from) in phi.incoming() {
+                if passed.contains(&from) {
+                    continue;
+                }
                 // Of the last copy's latch that leads out, of the others none.
                 if from == *latch {
                     phi.add_incoming(self.last().value(value), rest);

@@ -18,6 +18,7 @@
 //!
 //! It runs after LLVM's pipeline, which has taken all other loops.
 
+mod checks;
 mod conditions;
 mod copies;
 mod guard;
@@ -46,8 +47,18 @@ const CLEAN_UP: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memss
 
 /// Unrolls what is worth it.
 pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
-    module.run_passes("function(loop-simplify,lcssa)", None)?;
-    let mut is_changed = false;
+    const SIMPLE_FORM: &str = "function(loop-simplify,lcssa)";
+    module.run_passes(SIMPLE_FORM, None)?;
+    let functions = module.functions().into_iter();
+    let mut is_changed = functions
+        .filter(|function| checks::release(module, *function))
+        .count()
+        > 0;
+    if is_changed {
+        // Rounds without checks are one block.
+        module.run_passes("function(simplifycfg)", None)?;
+        module.run_passes(SIMPLE_FORM, None)?;
+    }
     for function in module.functions() {
         // One after the other: the blocks of the function change.
         let mut done: Vec<Block<'_>> = Vec::new();

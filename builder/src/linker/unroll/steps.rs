@@ -47,11 +47,7 @@ impl<'c> Test<'c> {
             .iter()
             .position(|to| *to == found.header)?;
         let comparison = branch.operand(0)?;
-        let mut changes = Changes {
-            module,
-            found,
-            known: HashMap::new(),
-        };
+        let mut changes = Changes::of_loop(module, found);
         if !changes.is_inside(comparison) || comparison.opcode() != opcode::ICMP {
             return None;
         }
@@ -102,19 +98,27 @@ impl<'c> Test<'c> {
 }
 
 /// By how much values change from one round to the next.
-struct Changes<'m, 'c> {
+pub(super) struct Changes<'m, 'c> {
     module: &'m Module<'c>,
     found: &'m Loop<'c>,
     known: HashMap<Value<'c>, Option<Step<'c>>>,
 }
 
-impl<'c> Changes<'_, 'c> {
+impl<'m, 'c> Changes<'m, 'c> {
+    pub(super) fn of_loop(module: &'m Module<'c>, found: &'m Loop<'c>) -> Changes<'m, 'c> {
+        Changes {
+            module,
+            found,
+            known: HashMap::new(),
+        }
+    }
+
     fn is_inside(&self, value: Value<'c>) -> bool {
         is_inside(self.found, value)
     }
 
     /// The change of a value, if it is the same in all rounds.
-    fn of(&mut self, value: Value<'c>) -> Option<Step<'c>> {
+    pub(super) fn of(&mut self, value: Value<'c>) -> Option<Step<'c>> {
         if !self.is_inside(value) {
             return Some(Step::ZERO);
         }
