@@ -116,7 +116,7 @@ impl Space {
     }
 }
 
-/// Whether a pointer leads to one of these spaces, whichever it is.
+/// Whether a pointer leads to one of these spaces, by all ways to the same one.
 pub(super) fn leads_to_one_of(pointer: Value<'_>, spaces: &[u32]) -> bool {
     let space = space_of(pointer, &mut HashSet::new());
     matches!(space, Space::Known(space) if spaces.contains(&space))

@@ -83,8 +83,20 @@ pub(super) fn reads_nothing(panic: Block<'_>) -> bool {
     }) && panic.successors().into_iter().all(reads_nothing)
 }
 
+/// Whether a block does nothing but stop the grid: it is the same one for all that lead to it.
+pub(super) fn is_only_trap(block: Block<'_>) -> bool {
+    let instructions = block.instructions();
+    let (end, traps) = match &instructions[..] {
+        [traps @ .., end] => (end, traps),
+        [] => return false,
+    };
+    end.opcode() == opcode::UNREACHABLE
+        && !traps.is_empty()
+        && traps.iter().all(|instruction| is_trap(*instruction))
+}
+
 /// Whether an instruction stops the grid.
-pub(super) fn is_trap(call: Value<'_>) -> bool {
+fn is_trap(call: Value<'_>) -> bool {
     let assembly = call.called_assembly();
     assembly.is_some_and(|asm| asm.asm_text().trim() == "trap;") || is_call_of(call, &["llvm.trap"])
 }

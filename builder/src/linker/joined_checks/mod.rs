@@ -86,6 +86,7 @@ impl<'c> Found<'c> {
             end.is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
         };
         self.is_reached_once(block) && (self.telling.contains(&block) || ends())
+            || effects::is_only_trap(block)
     }
 
     /// Whether one edge leads to a block, on which it chooses nothing.
@@ -158,22 +159,27 @@ impl<'c> Found<'c> {
         // Where the first does not hold, the second may be poison.
         let (one, other) = (holds(&first), holds(&second));
         let both = block.push_select(one, other, truth(false));
-        let which = function.append_block();
-        let branches = [
-            block.push_branch(both, first.next, which),
-            match first.is_needed {
-                true => which.push_branch(first.condition, second.panic, first.panic),
-                false => which.push_branch(first.condition, first.panic, second.panic),
-            },
-            last.push_jump(second.next),
-        ];
+        let mut branches = vec![last.push_jump(second.next)];
+        let otherwise = match first.panic == second.panic {
+            // Nothing is told.
+            true => first.panic,
+            false => {
+                let which = function.append_block();
+                branches.push(match first.is_needed {
+                    true => which.push_branch(first.condition, second.panic, first.panic),
+                    false => which.push_branch(first.condition, first.panic, second.panic),
+                });
+                self.leading.insert(which, 1);
+                self.telling.insert(which);
+                which
+            }
+        };
+        branches.push(block.push_branch(both, first.next, otherwise));
         for branch in branches {
             if let Some(location) = location {
                 branch.set_debug_location(location);
             }
         }
-        self.leading.insert(which, 1);
-        self.telling.insert(which);
         true
     }
 }
