@@ -6,6 +6,8 @@
 mod barriers;
 #[path = "core/basics.rs"]
 mod basics;
+#[path = "core/checks.rs"]
+mod checks;
 #[path = "core/faults.rs"]
 mod faults;
 #[path = "core/floats.rs"]

@@ -8,6 +8,7 @@
 #![allow(clippy::mutable_key_type)]
 
 mod allocator;
+mod approximations;
 pub mod archive;
 mod atomics;
 mod barriers;

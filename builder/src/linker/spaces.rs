@@ -16,7 +16,7 @@ use crate::llvm::{Module, Value, ValueKind, opcode};
 
 const MARK: &str = "/*space=${";
 const KERNEL_CONVENTION: u32 = 71;
-const LOCAL: u32 = 5;
+pub(super) const LOCAL: u32 = 5;
 const SHARED_CLUSTER: u32 = 7;
 
 /// Rewrites all marked assembly of the module.
@@ -114,6 +114,12 @@ impl Space {
             _ => Space::Unknown,
         }
     }
+}
+
+/// Whether a pointer leads to one of these spaces, by all ways to the same one.
+pub(super) fn leads_to_one_of(pointer: Value<'_>, spaces: &[u32]) -> bool {
+    let space = space_of(pointer, &mut HashSet::new());
+    matches!(space, Space::Known(space) if spaces.contains(&space))
 }
 
 /// Follows casts, offsets, selections and loops back to where the pointer comes from.

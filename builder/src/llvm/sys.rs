@@ -208,6 +208,9 @@ api! { every version {
     fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
     fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
     fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
+    fn LLVMIsAConstantFP(ValueRef) -> ValueRef;
+    fn LLVMConstRealGetDouble(ValueRef, *mut Bool) -> f64;
+    fn LLVMConstReal(TypeRef, f64) -> ValueRef;
     fn LLVMIsNull(ValueRef) -> Bool;
     fn LLVMGetUndef(TypeRef) -> ValueRef;
     fn LLVMGetAggregateElement(ValueRef, c_uint) -> ValueRef;

@@ -410,6 +410,28 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The value of a constant floating-point number of at most 64 bits.
+    pub fn as_float(self) -> Option<f64> {
+        let mut is_rounded = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and a constant floating-point number, for which the second function is.
+        let number = unsafe {
+            if (self.api().LLVMIsAConstantFP)(self.raw).is_null() {
+                return None;
+            }
+            (self.api().LLVMConstRealGetDouble)(self.raw, &mut is_rounded)
+        };
+        (is_rounded == 0).then_some(number)
+    }
+
+    /// A constant of the floating-point type of `like`.
+    pub fn float_like(number: f64, like: Value<'c>) -> Value<'c> {
+        Value {
+            // SAFETY: `like` is live (the invariant of `Value`), and of a floating-point type, for which the function is.
+            raw: unsafe { (like.api().LLVMConstReal)(like.ty(), number) },
+            context: like.context,
+        }
+    }
+
     /// The number in a constant pointer that was made from one.
     pub fn as_integer_address(self) -> Option<u64> {
         if self.constant_opcode() != Some(opcode::INT_TO_PTR) {

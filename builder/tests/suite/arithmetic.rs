@@ -97,3 +97,21 @@ fn wide_integers_and_floats_convert() {
         assert!(body(features(), kernel).len() > 10);
     }
 }
+
+#[test]
+fn approximations_of_zero_are_constants() {
+    let body = body(features(), "approximations_of_zero");
+    assert_eq!(count(&body, "cos.approx"), 1, "of one: {body:#?}");
+    assert_eq!(
+        count(&body, "sin.approx") + count(&body, "ex2.approx"),
+        0,
+        "{body:#?}"
+    );
+    // The number times one, and one divided by a zero that has a sign.
+    assert_eq!(count(&body, "mul."), 0, "{body:#?}");
+    assert_eq!(
+        count(&body, "0fFF800000") + count(&body, "-8388608"),
+        1,
+        "{body:#?}"
+    );
+}

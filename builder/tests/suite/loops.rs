@@ -100,6 +100,13 @@ fn pairs_are_not_skipped_one_by_one() {
     assert_eq!(count(&body, "min."), 1, "of the lengths: {body:#?}");
 }
 
+#[test]
+fn ptxas_is_kept_from_unrolling_copies_of_rounds_over_shared_memory() {
+    let body = body(features(), "loop_over_shared_memory");
+    assert_eq!(count(&body, "ld.shared"), 5, "{body:#?}");
+    assert_eq!(count(&body, "nounroll"), 1, "{body:#?}");
+}
+
 /// The most loads between two labels or branches.
 fn rounds_at_once(body: &[&str]) -> usize {
     let pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod attributes;
 mod capabilities;
+mod checks;
 mod convergence;
 mod edits;
 mod errors;

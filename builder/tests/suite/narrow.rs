@@ -122,3 +122,13 @@ fn a_counter_below_a_short_bound_is_short() {
         assert_eq!(count(&body, comparison), 0, "{body:#?}");
     }
 }
+
+#[test]
+fn elements_a_constant_apart_have_one_product() {
+    let body = body(features(), "elements_a_constant_apart");
+    for bytes in ["+1024]", "+2048]", "+3072]"] {
+        assert_eq!(count(&body, bytes), 1, "{body:#?}");
+    }
+    let products = count(&body, "mul.wide.u32") + count(&body, "shl.b64");
+    assert!(products <= 2, "of x and of out: {body:#?}");
+}

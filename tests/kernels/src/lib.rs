@@ -14,6 +14,7 @@
 pub mod atomics;
 pub mod barriers;
 pub mod basics;
+pub mod checks;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod clusters;
 pub mod cooperative;

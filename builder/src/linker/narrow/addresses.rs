@@ -3,6 +3,7 @@
 //! ```text
 //! base + row * stride * size + column * size    as base + (row * stride + column) * size
 //! base + index * size                           as a product of 32 bits, added
+//! base + (index + 256) * size                   as the same sum, and a constant that becomes part of the access
 //! ```
 //!
 //! LLVM splits the place of an element of a matrix in two steps, so that rows share the first one. Where there is nothing to share, one sum
@@ -33,11 +34,20 @@ pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dom
         .into_iter()
         .filter(|i| is_element(module, *i));
     let reachable = elements.filter(|i| dominators.is_reachable(i.block()));
+    let mut made = Vec::new();
     for address in reachable.collect::<Vec<_>>() {
         if !join(address) {
-            shorten(module, address, dominators);
+            shorten(module, address, dominators, &mut made);
         }
     }
+}
+
+/// An address that is made of a product of 32 bits.
+struct Made<'c> {
+    base: Value<'c>,
+    index: Value<'c>,
+    size: u64,
+    address: Value<'c>,
 }
 
 /// The index, if it has 64 bits.
@@ -87,10 +97,21 @@ fn is_product(value: Value<'_>) -> bool {
 }
 
 /// Multiplies an index of at most 32 bits as such.
-fn shorten<'c>(module: &Module<'c>, address: Value<'c>, dominators: &Dominators<'c>) {
+fn shorten<'c>(
+    module: &Module<'c>,
+    address: Value<'c>,
+    dominators: &Dominators<'c>,
+    made: &mut Vec<Made<'c>>,
+) {
     let block = address.block();
-    let Some((base, index)) = address.operand(0).zip(index_of(address)) else {
+    let Some((base, whole)) = address.operand(0).zip(index_of(address)) else {
         return;
+    };
+    let (index, added) = match sum_with_constant(whole) {
+        // The index alone is computed elsewhere, where the code generator does not see that it is short.
+        Some((index, added)) if index.kind() == ValueKind::Instruction => (index, added),
+        Some(_) => return,
+        None => (whole, 0),
     };
     if is_seen(index, address) {
         return;
@@ -99,28 +120,54 @@ fn shorten<'c>(module: &Module<'c>, address: Value<'c>, dominators: &Dominators<
     if most.is_none_or(|most| most > MOST_OF_32) {
         return;
     }
+    let size = module.size_of(address.element_type());
     let place = Place::before(address);
-    let size = place.constant(32, module.size_of(address.element_type()));
-    let text = "mul.wide.u32 $0, $1, $2;";
-    let short = place.resized(index, 32);
-    let bytes = place.pure_assembly(text, "=l,r,r", index.ty(), &[short, size]);
     let byte = place.byte_type();
-    address.replace_uses_with(address.build_address_before(byte, base, bytes));
+    let known = made.iter().find(|known| {
+        (known.base, known.index, known.size) == (base, index, size)
+            && dominators.dominates(known.address.block(), block)
+    });
+    let of_index = match known {
+        Some(known) => known.address,
+        None => {
+            let short = place.resized(index, 32);
+            let factor = place.constant(32, size);
+            let text = "mul.wide.u32 $0, $1, $2;";
+            let bytes = place.pure_assembly(text, "=l,r,r", index.ty(), &[short, factor]);
+            let of_index = address.build_address_before(byte, base, bytes);
+            made.push(Made {
+                base,
+                index,
+                size,
+                address: of_index,
+            });
+            of_index
+        }
+    };
+    let result = match added {
+        0 => of_index,
+        _ => address.build_offset_before(of_index, added.wrapping_mul(size)),
+    };
+    address.replace_uses_with(result);
     address.erase();
 }
 
-/// Whether the code generator makes the best of an index by itself: of an extension that it sees, and of a constant that is added, which
-/// becomes part of the access.
+/// A number and the constant that is added to it.
+fn sum_with_constant(index: Value<'_>) -> Option<(Value<'_>, u64)> {
+    let is_sum = index.kind() == ValueKind::Instruction
+        && match index.opcode() {
+            opcode::ADD => true,
+            opcode::OR => index.is_disjoint(),
+            _ => false,
+        };
+    let added = is_sum.then(|| index.operand(1)?.as_integer()).flatten()?;
+    Some((index.operand(0)?, added))
+}
+
+/// Whether the code generator makes the best of an index by itself: it sees an extension in the same block.
 fn is_seen<'c>(index: Value<'c>, address: Value<'c>) -> bool {
-    if index.kind() != ValueKind::Instruction {
-        return false;
-    }
-    let operand = |n| index.operand(n);
-    match index.opcode() {
-        opcode::ZEXT => {
-            index.block() == address.block() && operand(0).and_then(Value::integer_bits) <= Some(32)
-        }
-        opcode::ADD | opcode::OR => operand(1).and_then(Value::as_integer).is_some(),
-        _ => false,
-    }
+    let is_extension = index.kind() == ValueKind::Instruction && index.opcode() == opcode::ZEXT;
+    is_extension
+        && index.block() == address.block()
+        && index.operand(0).and_then(Value::integer_bits) <= Some(32)
 }

@@ -233,8 +233,12 @@ impl<'c> Web<'_, 'c> {
         let Some(place) = place.map(Place::before) else {
             return;
         };
-        let is_offset = matches!(value.opcode(), opcode::ADD | opcode::SUB)
-            && value.operand(1).and_then(Value::as_integer).is_some();
+        let is_sum = match value.opcode() {
+            opcode::ADD | opcode::SUB => true,
+            opcode::OR => value.is_disjoint(),
+            _ => false,
+        };
+        let is_offset = is_sum && value.operand(1).and_then(Value::as_integer).is_some();
         let users: Vec<_> = value
             .users()
             .into_iter()

@@ -10,8 +10,8 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, atomics, barriers, branch_values, chosen_slots, copies, dump, float, joined_checks,
-    launch_facts, launch_parameters,
+    LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, copies, dump, float,
+    joined_checks, launch_facts, launch_parameters,
 };
 use crate::linker::{lines, local_arrays, narrow, panic_tails, panics, pointer_values};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
@@ -126,6 +126,8 @@ fn compile_here(
     if chosen_slots::resolve(&module) {
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
+    // Of rounds that are unrolled by now.
+    approximations::fold(&module)?;
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
     narrow::decide(&module, &machine)?;
     narrow::short_lengths::run(&module);

@@ -73,8 +73,7 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
             let Some(latch) = copies::unroll(function, &found, &test) else {
                 continue;
             };
-            // Where ptxas makes four times as many rounds of several loads, their registers do not hold them all, and each waits for others.
-            if loads(&found).len() > 1 {
+            if is_enough(&found) {
                 latch
                     .terminator()
                     .inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
@@ -118,6 +117,13 @@ fn is_worth_it(found: &Loop<'_>) -> bool {
         // Otherwise loads wait for the stores of the rounds before, which wait for theirs.
         && (has_meetings || found.blocks.len() == 1 || !instructions().any(|i| i.opcode() == opcode::STORE))
         && instructions().all(copies::may_be_copied)
+}
+
+/// Whether ptxas is kept from making four times as many rounds of the copies. Registers do not hold what several loads a round give then, and each waits
+/// for others. Shared memory answers before four rounds are over, and a loop over it seldom has as many as sixteen for each thread of a block.
+fn is_enough(found: &Loop<'_>) -> bool {
+    let loads = loads(found);
+    loads.len() > 1 || loads.iter().all(|from| from.address_space() == SHARED)
 }
 
 /// The addresses that a round loads from; once, if they are the parts of a structure, which are loaded together.

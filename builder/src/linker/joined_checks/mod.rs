@@ -7,12 +7,16 @@
 //! ```
 //!
 //! What each panic says is put into registers on the way that all threads go, as its edge has no block of its own; and loads wait for the checks
-//! before them. Here both happen once. A check is made before the one that it follows only if what it compares may be computed there; what stands
-//! between them has no effects, so a thread that panics has done nothing else. The first check that fails is the one that tells.
+//! before them. Here both happen once. A check is made before the one that it follows only if what it compares may be computed there, and what stands
+//! between them has no [effects](effects) that would be missed of a thread that panics. The first check that fails is the one that tells.
+
+mod effects;
+mod own_panics;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::llvm::{Block, Module, Value, ValueKind, opcode};
+use crate::llvm::{Block, Module, Value, opcode};
+use effects::Effect;
 
 /// How many instructions a check may take that is made earlier.
 const MOST_MOVED: usize = 8;
@@ -20,6 +24,7 @@ const MOST_MOVED: usize = 8;
 /// Joins the checks of all functions.
 pub(super) fn merge(module: &Module<'_>) {
     for function in module.functions() {
+        own_panics::give(function);
         let mut found = Found::of(function);
         for block in function.blocks() {
             while found.join(function, block) {}
@@ -81,6 +86,7 @@ impl<'c> Found<'c> {
             end.is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
         };
         self.is_reached_once(block) && (self.telling.contains(&block) || ends())
+            || effects::is_only_trap(block)
     }
 
     /// Whether one edge leads to a block, on which it chooses nothing.
@@ -121,7 +127,13 @@ impl<'c> Found<'c> {
                 _ => return false,
             }
         };
-        if !between.iter().all(|i| has_no_effect(*i)) {
+        let all = between.iter().map(|i| effects::of(*i)).max();
+        let is_missed = match all.unwrap_or(Effect::None) {
+            Effect::None => false,
+            Effect::OwnMemory => !effects::reads_nothing(second.panic),
+            Effect::Others => true,
+        };
+        if is_missed {
             return false;
         }
         let mut moved = Vec::new();
@@ -147,22 +159,27 @@ impl<'c> Found<'c> {
         // Where the first does not hold, the second may be poison.
         let (one, other) = (holds(&first), holds(&second));
         let both = block.push_select(one, other, truth(false));
-        let which = function.append_block();
-        let branches = [
-            block.push_branch(both, first.next, which),
-            match first.is_needed {
-                true => which.push_branch(first.condition, second.panic, first.panic),
-                false => which.push_branch(first.condition, first.panic, second.panic),
-            },
-            last.push_jump(second.next),
-        ];
+        let mut branches = vec![last.push_jump(second.next)];
+        let otherwise = match first.panic == second.panic {
+            // Nothing is told.
+            true => first.panic,
+            false => {
+                let which = function.append_block();
+                branches.push(match first.is_needed {
+                    true => which.push_branch(first.condition, second.panic, first.panic),
+                    false => which.push_branch(first.condition, first.panic, second.panic),
+                });
+                self.leading.insert(which, 1);
+                self.telling.insert(which);
+                which
+            }
+        };
+        branches.push(block.push_branch(both, first.next, otherwise));
         for branch in branches {
             if let Some(location) = location {
                 branch.set_debug_location(location);
             }
         }
-        self.leading.insert(which, 1);
-        self.telling.insert(which);
         true
     }
 }
@@ -177,76 +194,9 @@ fn moves<'c>(value: Value<'c>, between: &[Value<'c>], moved: &mut Vec<Value<'c>>
             .filter_map(|n| value.operand(n))
             .all(|operand| moves(operand, between, moved))
     };
-    if !(is_plain(value) && all(moved)) {
+    if !(effects::is_plain(value) && all(moved)) {
         return false;
     }
     moved.push(value);
     moved.len() <= MOST_MOVED
-}
-
-/// Whether an instruction only computes a number, whatever its operands are.
-fn is_plain(value: Value<'_>) -> bool {
-    const PLAIN: [i32; 13] = [
-        opcode::ADD,
-        opcode::SUB,
-        opcode::MUL,
-        opcode::SHL,
-        opcode::LSHR,
-        opcode::AND,
-        opcode::OR,
-        opcode::XOR,
-        opcode::ZEXT,
-        opcode::SEXT,
-        opcode::TRUNC,
-        opcode::ICMP,
-        opcode::SELECT,
-    ];
-    PLAIN.contains(&value.opcode())
-        || is_call_of(
-            value,
-            &["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax."],
-        )
-}
-
-/// Whether nothing is seen of an instruction by others, nor by whoever waits for it.
-fn has_no_effect(value: Value<'_>) -> bool {
-    const EFFECTS: [i32; 4] = [
-        opcode::STORE,
-        opcode::ATOMIC_RMW,
-        opcode::COMPARE_EXCHANGE,
-        opcode::FENCE,
-    ];
-    const CALLS: [&str; 14] = [
-        "llvm.umin.",
-        "llvm.umax.",
-        "llvm.smin.",
-        "llvm.smax.",
-        "llvm.abs.",
-        "llvm.fma.",
-        "llvm.fmuladd.",
-        "llvm.minnum.",
-        "llvm.maxnum.",
-        "llvm.sqrt.",
-        "llvm.fabs.",
-        "llvm.assume",
-        "llvm.experimental.noalias.scope.decl",
-        "llvm.nvvm.read.ptx.sreg.",
-    ];
-    match value.opcode() {
-        opcode::CALL => {
-            let assembly = value.called_assembly();
-            assembly.is_some_and(|asm| !asm.has_side_effects()) || is_call_of(value, &CALLS)
-        }
-        opcode::LOAD => !value.is_volatile(),
-        other => !EFFECTS.contains(&other),
-    }
-}
-
-fn is_call_of(value: Value<'_>, names: &[&str]) -> bool {
-    let callee = value.is_call().then(|| value.callee()).flatten();
-    let function = callee.filter(|callee| callee.kind() == ValueKind::Function);
-    function.is_some_and(|function| {
-        let name = function.name();
-        names.iter().any(|known| name.starts_with(known))
-    })
 }
