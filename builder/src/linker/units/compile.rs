@@ -127,6 +127,7 @@ fn compile_here(
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
+    dump(&module, &format!("mid-{}", name.replace(' ', "-")));
     narrow::decide(&module, &machine)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;

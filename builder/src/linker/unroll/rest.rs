@@ -91,7 +91,11 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
     for (n, mut round) in rounds.into_iter().enumerate() {
         let made = function.append_block();
         let is_end = n + 1 == count;
-        let join = if is_end { block } else { function.append_block() };
+        let join = if is_end {
+            block
+        } else {
+            function.append_block()
+        };
         for &phi in phis.iter().filter(|phi| !early.values.contains(phi)) {
             if let Some(next) = next(phi) {
                 round.values.insert(phi, last.value(next));
@@ -166,9 +170,14 @@ impl<'c> Early<'c> {
         let inputs = |value: Value<'c>| -> Vec<_> {
             let inputs: Vec<_> = match value.opcode() {
                 opcode::PHI => value.incoming_from(block).into_iter().collect(),
-                _ => (0..value.operand_count()).filter_map(|n| value.operand(n)).collect(),
+                _ => (0..value.operand_count())
+                    .filter_map(|n| value.operand(n))
+                    .collect(),
             };
-            inputs.into_iter().filter(|value| is_inside(found, *value)).collect()
+            inputs
+                .into_iter()
+                .filter(|value| is_inside(found, *value))
+                .collect()
         };
         loop {
             let count = values.len();
@@ -184,7 +193,10 @@ impl<'c> Early<'c> {
         }
         let mut needed = HashSet::new();
         let mut open = vec![test.comparison];
-        open.extend(all.iter().filter(|i| i.opcode() == opcode::PHI && values.contains(i)));
+        open.extend(
+            all.iter()
+                .filter(|i| i.opcode() == opcode::PHI && values.contains(i)),
+        );
         while let Some(value) = open.pop() {
             if needed.insert(value) {
                 open.extend(inputs(value));
