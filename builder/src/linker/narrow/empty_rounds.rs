@@ -17,7 +17,10 @@ const SIMPLIFY: &str = "function(loop-simplify,lcssa)";
 
 /// Tests such conditions before the loops; whether there are any.
 pub(super) fn run(module: &Module<'_>) -> Result<bool, String> {
-    let may_have = |function: Value<'_>| function.blocks().iter().any(|block| is_split(*block));
+    let may_have = |function: Value<'_>| {
+        let mut all = loops::all(function).into_iter();
+        all.any(|found| Empty::branch(&found, || Dominators::of(function)).is_some())
+    };
     if !module.functions().into_iter().any(may_have) {
         return Ok(false);
     }
@@ -25,16 +28,11 @@ pub(super) fn run(module: &Module<'_>) -> Result<bool, String> {
     for function in module.functions() {
         // Those inside first, by which those around them may become empty.
         for found in loops::all(function).into_iter().rev() {
-            let empty = Empty::of(&found, &Dominators::of(function));
+            let empty = Empty::of(&found, || Dominators::of(function));
             empty.into_iter().for_each(|empty| empty.hoist(&found));
         }
     }
     Ok(true)
-}
-
-/// Whether a block may be the first one of such a loop: it has phis, and its branch one of two ways on.
-fn is_split(block: Block<'_>) -> bool {
-    block.phis().len() > 1 && block.successors().len() == 2
 }
 
 /// A loop's branch past its rounds.
@@ -48,9 +46,24 @@ struct Empty<'c> {
 }
 
 impl<'c> Empty<'c> {
-    fn of(found: &Loop<'c>, dominators: &Dominators<'c>) -> Option<Empty<'c>> {
+    fn of(found: &Loop<'c>, dominators: impl FnOnce() -> Dominators<'c>) -> Option<Empty<'c>> {
+        let (branch, past) = Empty::branch(found, dominators)?;
+        let results = found.behind()?.phis().into_iter();
+        let results = results.map(|phi| unchanged(found, phi.incoming_from(found.latch)?));
+        Some(Empty {
+            branch,
+            past,
+            results: results.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The branch, and which of its ways leads past the rounds.
+    fn branch(
+        found: &Loop<'c>,
+        dominators: impl FnOnce() -> Dominators<'c>,
+    ) -> Option<(Value<'c>, u32)> {
         let Loop { header, latch, .. } = *found;
-        let (branch, behind) = (header.terminator()?, found.behind()?);
+        let branch = header.terminator()?;
         let ways: [Block<'c>; 2] = branch.successors().try_into().ok()?;
         let past = ways.iter().position(|way| *way == latch)?;
         let is_way_in = found.blocks.contains(&ways[1 - past]) && ways[1 - past] != latch;
@@ -60,16 +73,11 @@ impl<'c> Empty<'c> {
             && is_way_in
             && !is_inside(found, branch.operand(0)?)
             && latch.successors().len() == 2
+            && found.behind().is_some()
             && has_only(header)
             && has_only(latch)
-            && ends(found, dominators);
-        let results = behind.phis().into_iter();
-        let results = results.map(|phi| unchanged(found, phi.incoming_from(latch)?));
-        is_empty.then_some(Empty {
-            branch,
-            past: past as u32,
-            results: results.collect::<Option<_>>()?,
-        })
+            && ends(found, &dominators());
+        is_empty.then_some((branch, past as u32))
     }
 
     /// Puts the test before the loop.

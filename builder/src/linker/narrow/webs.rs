@@ -10,7 +10,7 @@
 //! then its lower half, which the lower halves of the operands make, is extended where 64 bits are used. LLVM narrows what is truncated in
 //! the end; an index never is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dominators::Dominators;
 use super::ranges::Range;
@@ -56,6 +56,7 @@ pub(super) fn run_counters<'c>(
     let values = Values::of(dominators);
     let phis = function.instructions().into_iter();
     let phis = phis.filter(|i| i.opcode() == opcode::PHI && dominators.is_reachable(i.block()));
+    let phis = phis.filter(|phi| !is_divided(*phi));
     let found = phis.filter_map(|phi| {
         let short = shortened(&values, phi)?;
         let next = Counter::of(phi, dominators)?.next();
@@ -67,6 +68,25 @@ pub(super) fn run_counters<'c>(
     let is_any = !found.is_empty();
     narrow(module, dominators, found);
     is_any
+}
+
+/// Whether something is divided that a value is part of. [`counters`](super::counters) finds what a loop counts in 64 bits.
+fn is_divided(value: Value<'_>) -> bool {
+    let mut seen = HashSet::from([value]);
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        for user in value.users() {
+            if matches!(user.opcode(), opcode::UREM | opcode::UDIV) {
+                return true;
+            }
+            let is_whole =
+                may_be_short(user) || matches!(user.opcode(), opcode::TRUNC | opcode::ZEXT);
+            if is_whole && seen.insert(user) {
+                open.push(user);
+            }
+        }
+    }
+    false
 }
 
 fn narrow<'c>(module: &Module<'c>, dominators: &Dominators<'c>, found: Vec<(Value<'c>, Short)>) {
