@@ -166,12 +166,35 @@ fn a_counter_whose_end_is_checked_has_32_bits() {
 
 #[test]
 fn whether_rounds_do_anything_is_tested_before_the_loop() {
-    let body = body(features(), "loop_over_window");
-    // The distances from the start are compared as ends, with the length itself.
-    let checks = body
-        .iter()
-        .filter(|line| line.contains("setp") && line.contains("64"));
-    // Within the loop over the rows, which begins with the first label behind the last return of the way past it, nothing has 64 bits.
-    assert!(checks.count() <= 6, "{body:#?}");
-    assert_eq!(count(&body, "max.u32"), 0, "{body:#?}");
+    // Whether the window is empty: before the first label that something leads back to.
+    let is_tested_before = |kernel| {
+        let body = body(features(), kernel);
+        let leads_back = |label: &str| {
+            let at = body.iter().position(|line| *line == label).unwrap();
+            let name = label.trim_end_matches(':');
+            let to = |line: &&str| line.contains("bra") && line.contains(&format!("{name};"));
+            body[at..].iter().any(to)
+        };
+        let first = body
+            .iter()
+            .position(|line| line.ends_with(':') && leads_back(line))
+            .unwrap();
+        (
+            count(&body[..first], "setp.gt.u64"),
+            count(&body[first..], "setp.gt.u64"),
+            body,
+        )
+    };
+    let (before, inside, body) = is_tested_before("loop_over_window");
+    assert_eq!((before, inside), (1, 0), "{body:#?}");
+    // Each round has something to do.
+    let (_, inside, body) = is_tested_before("loop_that_stores_each_row");
+    assert!(inside > 0, "{body:#?}");
+}
+
+#[test]
+fn a_check_of_all_elements_compares_the_last_one() {
+    let body = body(features(), "loop_over_window_at_once");
+    // One of them finds the first element; another one would be the end of the first round that is outside.
+    assert_eq!(count(&body, "max.u"), 1, "{body:#?}");
 }
