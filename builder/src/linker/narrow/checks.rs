@@ -40,7 +40,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
 }
 
 /// A comparison as `smaller < larger`, or `<=` unless strict.
-fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
+pub(super) fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
     let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
     match comparison.predicate() {
         predicate::LESS => Some((left, right, true)),
@@ -64,7 +64,7 @@ fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
 }
 
 /// Whether `smaller < larger`, or `<=` unless strict.
-fn is_below<'c>(
+pub(super) fn is_below<'c>(
     smaller: Value<'c>,
     larger: Value<'c>,
     is_strict: bool,

@@ -39,7 +39,7 @@ impl<'v, 'c> Known<'v, 'c> {
                 break;
             };
             // Nothing else leads here, so the branch was taken this way. The nearest dominator is then the block before.
-            if dominators.only_before(at) == Some(above) {
+            if dominators.entered_from(at) == Some(above) {
                 let branch = above.terminator();
                 let branch = branch.filter(|i| i.opcode() == opcode::BRANCH);
                 if let Some((condition, [yes, _])) = branch.and_then(condition_of) {

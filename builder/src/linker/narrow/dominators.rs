@@ -93,6 +93,15 @@ impl<'c> Dominators<'c> {
         }
     }
 
+    /// The only block that leads to this one but for those that lead back to it, by one edge: what a branch decides on the way holds in all rounds of a
+    /// loop.
+    pub(super) fn entered_from(&self, block: Block<'c>) -> Option<Block<'c>> {
+        let all = self.before(block).into_iter();
+        let mut from = all.filter(|from| !self.dominates(block, *from));
+        let only = from.next()?;
+        from.next().is_none().then_some(only)
+    }
+
     /// The reachable blocks that lead to this one.
     pub(super) fn before(&self, block: Block<'c>) -> Vec<Block<'c>> {
         let numbers = self.number.get(&block).map(|n| &self.before[*n]);

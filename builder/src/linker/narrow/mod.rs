@@ -9,9 +9,12 @@ mod casts;
 mod checks;
 mod conditions;
 mod counters;
+mod distances;
 mod dominators;
+mod empty_rounds;
 mod indices;
 mod minima;
+mod orders;
 mod ranges;
 mod ring;
 mod rounds;
@@ -36,6 +39,9 @@ const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
 
 /// Decides the comparisons that are known: before loops are unrolled, as a way out of a loop is one less then.
 pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
+    if empty_rounds::run(module)? {
+        module.run_passes(CLEAN_UP, Some(machine))?;
+    }
     let mut is_changed = false;
     for function in module.functions() {
         if function
@@ -43,11 +49,20 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
             .into_iter()
             .any(checks::is_comparison)
         {
+            is_changed |= distances::run(function, &Dominators::of(function));
             is_changed |= checks::run(function, &Dominators::of(function));
         }
     }
     if is_changed {
         module.run_passes(CLEAN_UP, Some(machine))?;
+    }
+    for function in module.functions() {
+        if function.instructions().into_iter().any(webs::may_be_short) {
+            let dominators = Dominators::of(function);
+            if webs::run_counters(module, function, &dominators) {
+                widths::run_counters(function, &dominators);
+            }
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! How often a loop begins anew at most, by the counter that ends it.
 
 use super::dominators::Dominators;
+use super::orders::Order;
 use super::ranges::Range;
 use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
 
@@ -52,6 +53,11 @@ impl<'c> Counter<'c> {
         self.phi.block()
     }
 
+    /// What it is in the next round.
+    pub(super) fn next(&self) -> Value<'c> {
+        self.next
+    }
+
     /// All counters of the same loop.
     pub(super) fn beside(&self, dominators: &Dominators<'c>) -> Vec<Counter<'c>> {
         let phis = self.header().phis().into_iter();
@@ -72,9 +78,14 @@ impl<'c> Counter<'c> {
         if comparison.kind() != ValueKind::Instruction || comparison.opcode() != opcode::ICMP {
             return None;
         }
-        let is_right = comparison.operand(0)? == self.next;
-        let number = comparison.operand(if is_right { 1 } else { 0 })?;
-        if !is_right && comparison.operand(1)? != self.next {
+        let is_counted = |value: &Value<'c>| *value == self.next || *value == self.phi;
+        let sides = (comparison.operand(0)?, comparison.operand(1)?);
+        let is_right = is_counted(&sides.0);
+        let (counted, number) = match is_right {
+            true => sides,
+            false => (sides.1, sides.0),
+        };
+        if !is_counted(&counted) {
             return None;
         }
         let is_outside = number.kind() != ValueKind::Instruction
@@ -87,14 +98,50 @@ impl<'c> Counter<'c> {
             | (predicate::LESS_OR_EQUAL, false, false) => false,
             _ => return None,
         };
-        is_outside.then_some(End { number, is_until })
+        is_outside.then_some(End {
+            number,
+            is_until,
+            is_of_next: counted == self.next,
+        })
     }
 
-    /// How many rounds follow the first one at most; `None` if nothing is known of it.
-    pub(super) fn most_rounds(&self, end: &End<'c>, start: Range, limit: Range) -> Option<i128> {
-        if !start.is_non_negative() || !limit.is_non_negative() {
+    /// Whether it counts by one.
+    pub(super) fn is_by_one(&self) -> bool {
+        self.step == 1
+    }
+
+    /// Whether both are counters of the same phi.
+    pub(super) fn is(&self, other: &Counter<'c>) -> bool {
+        self.phi == other.phi
+    }
+
+    /// That the counter begins below what it counts to: at it, if it is compared itself.
+    pub(super) fn order(&self, end: &End<'c>) -> Order<'c> {
+        Order {
+            smaller: self.start,
+            larger: end.number,
+            is_strict: end.is_of_next,
+        }
+    }
+
+    /// What the next number is compared with, if what is compared with such numbers decides.
+    fn limit(&self, end: &End<'c>, number: Range) -> Range {
+        match end.is_of_next {
+            true => number,
+            false => Range::new(number.low + self.step, number.high + self.step),
+        }
+    }
+
+    /// How many rounds follow the first one at most; `None` if nothing is known of it. `is_ordered` says whether the [`order`](Self::order) is known.
+    pub(super) fn most_rounds(
+        &self,
+        end: &End<'c>,
+        (start, number, is_ordered): (Range, Range, bool),
+    ) -> Option<i128> {
+        if !start.is_non_negative() || !number.is_non_negative() {
             return None;
         }
+        let limit = self.limit(end, number);
         let all = Range::of_type(self.phi.integer_bits()?);
         // Else the next number may wrap around to one below the limit.
         if limit.high + self.step > all.high && !end.is_until {
@@ -103,7 +150,9 @@ impl<'c> Counter<'c> {
         let distance = limit.high - start.low;
         let rounds = match end.is_until {
             // The counter is the limit at some time only if it begins below it, and does not step over it.
-            true if start.high < limit.low && self.meets(end.number) => distance / self.step - 1,
+            true if (is_ordered || start.high < limit.low) && self.meets(end.number) => {
+                distance / self.step - 1
+            }
             true => return None,
             false => (distance - 1) / self.step,
         };
@@ -128,6 +177,14 @@ impl<'c> Counter<'c> {
         self.step == 1 || (self.start.as_integer().is_some_and(is_multiple) && is_even_end())
     }
 
+    /// The last number of the counter that ends the loop, which goes on for some rounds at most.
+    pub(super) fn last(&self, end: &End<'c>, start: Range, number: Range) -> i128 {
+        let limit = self.limit(end, number).high;
+        start
+            .high
+            .max(limit - if end.is_until { self.step } else { 1 })
+    }
+
     /// What the counter is in a loop of so many more rounds.
     pub(super) fn range(&self, start: Range, rounds: i128) -> Range {
         let last = self.step * rounds;
@@ -135,9 +192,11 @@ impl<'c> Counter<'c> {
     }
 }
 
-/// What the next number is compared with.
+/// What the next number, or the one of the round, is compared with.
 pub(super) struct End<'c> {
     pub number: Value<'c>,
     /// Whether the loop goes on until both are equal; else while the next number is below it.
     is_until: bool,
+    /// Whether it is the next number that is compared, else the number of the round.
+    is_of_next: bool,
 }

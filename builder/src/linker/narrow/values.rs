@@ -237,15 +237,23 @@ impl<'d, 'c> Values<'d, 'c> {
     fn counted(&self, phi: Value<'c>, bits: u32, depth: u32) -> Option<Range> {
         let counter = Counter::of(phi, self.dominators)?;
         let mut ends = counter.beside(self.dominators).into_iter();
-        let rounds = ends.find_map(|other| {
+        let (rounds, last) = ends.find_map(|other| {
             let end = other.end(self.dominators)?;
             let bits = bits_of(end.number)?;
             let start = self.start(&other, bits, depth);
             let limit = self.range(end.number, bits, other.before, depth);
             let limit = self.on_edge(limit, end.number, other.before, phi.block(), depth);
-            other.most_rounds(&end, start, limit)
+            let order = other.order(&end);
+            let is_ordered = order.is_decided(other.before, phi.block(), self.dominators);
+            let rounds = other.most_rounds(&end, (start, limit, is_ordered))?;
+            let last = other.is(&counter).then(|| other.last(&end, start, limit));
+            Some((rounds, last))
         })?;
-        Some(counter.range(self.start(&counter, bits, depth), rounds))
+        let range = counter.range(self.start(&counter, bits, depth), rounds);
+        Some(Range::new(
+            range.low,
+            range.high.min(last.unwrap_or(range.high)),
+        ))
     }
 
     fn start(&self, counter: &Counter<'c>, bits: u32, depth: u32) -> Range {
@@ -268,7 +276,7 @@ impl<'d, 'c> Values<'d, 'c> {
                 break;
             };
             // Nothing else leads here, so the branch was taken this way. The nearest dominator is then the block before.
-            if self.dominators.only_before(at) == Some(above) {
+            if self.dominators.entered_from(at) == Some(above) {
                 edges.push((above, at));
             }
             at = above;

@@ -10,10 +10,11 @@
 //! then its lower half, which the lower halves of the operands make, is extended where 64 bits are used. LLVM narrows what is truncated in
 //! the end; an index never is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dominators::Dominators;
 use super::ranges::Range;
+use super::rounds::Counter;
 use super::values::Values;
 use crate::llvm::{Module, Place, Value, ValueKind, opcode};
 
@@ -38,13 +39,57 @@ impl Extension {
 
 /// Narrows what a function computes.
 pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dominators<'c>) {
-    let found = {
-        let values = Values::of(dominators);
-        let instructions = function.instructions().into_iter();
-        let reachable = instructions.filter(|i| dominators.is_reachable(i.block()));
-        let found = reachable.filter_map(|i| Some((i, shortened(&values, i)?)));
-        found.collect::<Vec<_>>()
-    };
+    let values = Values::of(dominators);
+    let instructions = function.instructions().into_iter();
+    let reachable = instructions.filter(|i| dominators.is_reachable(i.block()));
+    let found = reachable.filter_map(|i| Some((i, shortened(&values, i)?)));
+    narrow(module, dominators, found.collect());
+}
+
+/// Narrows the counters of loops alone, and those only that are stepped as numbers of 32 bits; whether there are any. A
+/// loop that is unrolled ends by them.
+pub(super) fn run_counters<'c>(
+    module: &Module<'c>,
+    function: Value<'c>,
+    dominators: &Dominators<'c>,
+) -> bool {
+    let values = Values::of(dominators);
+    let phis = function.instructions().into_iter();
+    let phis = phis.filter(|i| i.opcode() == opcode::PHI && dominators.is_reachable(i.block()));
+    let phis = phis.filter(|phi| !is_divided(*phi));
+    let found = phis.filter_map(|phi| {
+        let short = shortened(&values, phi)?;
+        let next = Counter::of(phi, dominators)?.next();
+        let next_short = shortened(&values, next).filter(|next| next.is_exact)?;
+        (short.extension == Extension::Zero && next_short.extension == Extension::Zero)
+            .then_some([(phi, short), (next, next_short)])
+    });
+    let found: Vec<_> = found.flatten().collect();
+    let is_any = !found.is_empty();
+    narrow(module, dominators, found);
+    is_any
+}
+
+/// Whether something is divided that a value is part of. [`counters`](super::counters) finds what a loop counts in 64 bits.
+fn is_divided(value: Value<'_>) -> bool {
+    let mut seen = HashSet::from([value]);
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        for user in value.users() {
+            if matches!(user.opcode(), opcode::UREM | opcode::UDIV) {
+                return true;
+            }
+            let is_whole =
+                may_be_short(user) || matches!(user.opcode(), opcode::TRUNC | opcode::ZEXT);
+            if is_whole && seen.insert(user) {
+                open.push(user);
+            }
+        }
+    }
+    false
+}
+
+fn narrow<'c>(module: &Module<'c>, dominators: &Dominators<'c>, found: Vec<(Value<'c>, Short)>) {
     let mut web = Web {
         module,
         short: HashMap::new(),

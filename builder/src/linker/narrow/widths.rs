@@ -8,7 +8,7 @@
 use super::dominators::Dominators;
 use super::values::Values;
 use super::webs::Extension;
-use crate::llvm::{Place, Value, opcode, predicate};
+use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// Narrows the operations of a function.
 pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
@@ -22,6 +22,44 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
     for (operation, extension) in short.collect::<Vec<_>>() {
         shorten(operation, extension);
     }
+}
+
+/// Narrows the comparisons of counters that have 32 bits already; what does not change stays outside their loops.
+pub(super) fn run_counters<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
+    let values = Values::of(dominators);
+    let all = function.instructions().into_iter();
+    let wide = all.filter(|i| {
+        let mut sides = (0..i.operand_count().min(2)).filter_map(|n| i.operand(n));
+        i.opcode() == opcode::ICMP
+            && dominators.is_reachable(i.block())
+            && may_be_short(*i)
+            && sides.any(|side| narrow_of(side).is_some())
+    });
+    let short = wide.filter_map(|comparison| Some((comparison, extension(&values, comparison)?)));
+    for (comparison, extension) in short.collect::<Vec<_>>() {
+        shorten(comparison, extension);
+    }
+}
+
+/// What a value is the extension of.
+fn narrow_of(value: Value<'_>) -> Option<Value<'_>> {
+    let is_extension = value.kind() == ValueKind::Instruction && value.opcode() == opcode::ZEXT;
+    let narrow = is_extension.then(|| value.operand(0)).flatten();
+    narrow.filter(|narrow| narrow.integer_bits() == Some(32))
+}
+
+/// The lower half of an operand, made where the operand is made.
+fn half<'c>(operand: Value<'c>, user: Value<'c>) -> Value<'c> {
+    if let Some(narrow) = narrow_of(operand) {
+        return narrow;
+    }
+    let is_instruction = operand.kind() == ValueKind::Instruction;
+    let behind = is_instruction.then(|| {
+        let all = operand.block().instructions().into_iter();
+        let mut behind = all.skip_while(|i| *i != operand).skip(1);
+        behind.find(|i| i.opcode() != opcode::PHI)
+    });
+    Place::before(behind.flatten().unwrap_or(user)).resized(operand, 32)
 }
 
 /// Whether it is made of numbers of 32 bits.
@@ -55,7 +93,7 @@ pub(super) fn may_be_short(operation: Value<'_>) -> bool {
 fn shorten(operation: Value<'_>, extension: Extension) {
     let place = Place::before(operation);
     let operands = (0..operation.operand_count()).filter_map(|n| operation.operand(n));
-    let short: Vec<_> = operands.map(|operand| place.resized(operand, 32)).collect();
+    let short: Vec<_> = operands.map(|operand| half(operand, operation)).collect();
     let result = match (operation.opcode(), &short[..]) {
         (opcode::MUL, factors) => {
             let sign = match extension {

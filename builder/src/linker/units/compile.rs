@@ -129,6 +129,7 @@ fn compile_here(
     // Of rounds that are unrolled by now.
     approximations::fold(&module)?;
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
+    dump(&module, &format!("mid-{}", name.replace(' ', "-")));
     narrow::decide(&module, &machine)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;
