@@ -107,10 +107,45 @@ fn ptxas_is_kept_from_unrolling_copies_of_rounds_over_shared_memory() {
     assert_eq!(count(&body, "nounroll"), 1, "{body:#?}");
 }
 
+/// Four rounds, up to the branch that leads back to them, have no other branch; the loop with its checks is beside them.
+#[test]
+fn rounds_that_all_pass_their_checks_make_none() {
+    for kernel in ["loop_over_window", "loop_over_column"] {
+        let body = body(features(), kernel);
+        let four = pieces(&body).position(|piece| count(piece, LOAD) == 4);
+        assert!(four.is_some(), "{kernel}: {body:#?}");
+        let is_single = |piece: &[&str]| count(piece, LOAD) == 1;
+        assert!(pieces(&body).any(is_single), "{kernel}: {body:#?}");
+        // Nothing is divided to find out how many rounds fit.
+        assert_eq!(count(&body, "div."), 0, "{kernel}: {body:#?}");
+    }
+}
+
+#[test]
+fn a_check_of_what_a_round_has_read_stays() {
+    let body = body(features(), "loop_along_links");
+    assert_eq!(count(&body, LOAD), 1, "{body:#?}");
+    let back = body.iter().filter(|line| line.starts_with('@'));
+    assert!(back.count() >= 2, "{body:#?}");
+}
+
+#[test]
+fn threads_that_meet_in_a_loop_with_checks_meet_in_one_place() {
+    let body = body(features(), "loop_over_window_with_shuffles");
+    let shuffles = count(&body, "shfl.sync");
+    assert_eq!(count(&body, LOAD), shuffles, "{body:#?}");
+    // As many panics as in the source: each copy of a round has its check.
+    assert!(shuffles == 1 || shuffles == 5, "{body:#?}");
+}
+
+/// What stands between two labels or branches.
+fn pieces<'b>(body: &'b [&'b str]) -> impl Iterator<Item = &'b [&'b str]> {
+    body.split(|line| line.ends_with(':') || line.contains("bra"))
+}
+
 /// The most loads between two labels or branches.
 fn rounds_at_once(body: &[&str]) -> usize {
-    let pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));
-    let loads = pieces.map(|piece| count(piece, LOAD));
+    let loads = pieces(body).map(|piece| count(piece, LOAD));
     loads.max().unwrap_or(0)
 }
 

@@ -37,3 +37,61 @@ pub fn writes_before_panics(x: &[u32], mut out: PerThread<[u32]>) {
         *out += x[t + THREADS];
     }
 }
+
+/// Numbers by which the loops of [`rounds_with_checks`] are told apart.
+pub const LOOPS: u32 = 6;
+
+/// A loop whose rounds read `x` at places that rise by one, by a constant, by a number of run time, or fall; as many rounds as `count` says.
+#[kernel]
+pub fn rounds_with_checks(
+    x: &[u32],
+    which: u32,
+    start: usize,
+    count: usize,
+    step: usize,
+    mut out: PerThread<[u32]>,
+) {
+    let Some(out) = out.mine() else { return };
+    *out = sum_of_rounds(|place| x[place], which, start, count, step);
+}
+
+/// The sums of [`rounds_with_checks`], of what `read` gives.
+#[inline(always)]
+pub fn sum_of_rounds(
+    mut read: impl FnMut(usize) -> u32,
+    which: u32,
+    start: usize,
+    count: usize,
+    step: usize,
+) -> u32 {
+    let mut sum = 0_u32;
+    let mut add = |place: usize| sum = sum.wrapping_mul(3) ^ read(place);
+    match which {
+        0 => (0..count).for_each(|i| add(start.wrapping_add(i))),
+        1 => (0..count).for_each(|i| add(start.wrapping_add(i * 3 + 1))),
+        2 => (0..count).for_each(|i| add(start.wrapping_add(i.wrapping_mul(step)))),
+        3 => (0..count).for_each(|i| add(start.wrapping_sub(i))),
+        // The counter itself is the place, and steps as it does.
+        4 => {
+            let mut i = start;
+            while i < count {
+                add(i);
+                i = i.wrapping_add(step);
+            }
+        }
+        _ => (0..count as u32).for_each(|i| add((start as u32).wrapping_add(i * 4) as usize)),
+    }
+    sum
+}
+
+/// Copies elements one by one, and panics where `x` is too short: what was copied before stays.
+#[kernel]
+pub fn rounds_that_write(x: &[u32], count: usize, mut out: RowPerBlock<u32>) {
+    if thread::thread_idx_x() == 0
+        && let Some(mut own) = out.mine()
+    {
+        for (i, to) in own.strided().take(count) {
+            *to = x[i] + 1;
+        }
+    }
+}

@@ -70,3 +70,83 @@ fn what_is_written_to_global_memory_before_a_panic_is_there() -> Result<()> {
     assert_eq!(stream.download(&out)?, expected);
     Ok(())
 }
+
+/// What the host computes, or the first place that is behind the end.
+fn expected(x: &[u32], which: u32, start: usize, count: usize, step: usize) -> Result<u32, usize> {
+    let mut beyond = None;
+    let read = |place| {
+        x.get(place).copied().unwrap_or_else(|| {
+            beyond.get_or_insert(place);
+            0
+        })
+    };
+    let sum = kernels::sum_of_rounds(read, which, start, count, step);
+    beyond.map_or(Ok(sum), Err)
+}
+
+/// Rounds of which all pass their checks, and rounds of which one does not: the first, one of the next, the last, or one that began anew at 0.
+#[test]
+fn rounds_read_what_is_there_and_panic_at_the_first_place_that_is_not() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::rounds_with_checks)?;
+    let numbers = numbers(40);
+    let x = stream.upload(&numbers)?;
+    let mut out = stream.zeroed::<u32>(1)?;
+    let huge = usize::MAX;
+    for which in 0..kernels::LOOPS {
+        for start in [0, 1, 9, 33, 39, 40, 41, 1 << 32, huge - 3, huge] {
+            for count in [0, 1, 2, 3, 4, 5, 8, 11, 13, 40, 41] {
+                for step in [1, 2, 5, 1 << 31, 1 << 61, 1 << 63, huge] {
+                    // The other loops do not ask for it; of these every round steps past all elements, or the loop has no end.
+                    let is_new = step == 1 || matches!(which, 2 | 4);
+                    let ends = which != 4 || (step < 1 << 31 && start < huge - 3);
+                    if !(is_new && ends) {
+                        continue;
+                    }
+                    let case = format!("loop {which}, {start}, {count}, {step}");
+                    let arguments = (&x, which, start, count, step, &mut out);
+                    stream.launch(&kernel, Grid::new(1, 1), arguments)?;
+                    let found = stream.synchronize();
+                    match expected(&numbers, which, start, count, step) {
+                        Ok(sum) => {
+                            found.unwrap_or_else(|error| panic!("{case}: {error}"));
+                            assert_eq!(stream.download(&out)?, [sum], "{case}");
+                        }
+                        Err(place) => {
+                            let Err(Error::KernelPanic(panic)) = found else {
+                                panic!("no panic: {case}");
+                            };
+                            let message = format!("the len is 40 but the index is {place}");
+                            assert!(
+                                panic.message.contains(&message),
+                                "{case}: {}",
+                                panic.message
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_rounds_have_written_before_one_panics_is_there() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::rounds_that_write)?;
+    for length in [1, 3, 4, 6, 11] {
+        let numbers = numbers(length);
+        let x = stream.upload(&numbers)?;
+        let mut out = stream.zeroed::<u32>(16)?;
+        let row = out.matrix_mut(1, 16)?;
+        stream.launch(&kernel, Grid::new(1, 1), (&x, 16, row))?;
+        assert!(matches!(stream.synchronize(), Err(Error::KernelPanic(_))));
+        let written = numbers.iter().map(|number| number + 1);
+        let expected: Vec<u32> = written.chain(std::iter::repeat(0)).take(16).collect();
+        assert_eq!(stream.download(&out)?, expected);
+    }
+    Ok(())
+}
