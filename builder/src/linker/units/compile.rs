@@ -13,7 +13,9 @@ use crate::linker::{
     LinkJob, atomics, barriers, branch_values, chosen_slots, copies, dump, float, joined_checks,
     launch_facts, launch_parameters,
 };
-use crate::linker::{lines, local_arrays, narrow, panic_tails, panics, pointer_values};
+use crate::linker::{
+    lines, local_arrays, narrow, needless_barriers, panic_tails, panics, pointer_values,
+};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -127,6 +129,7 @@ fn compile_here(
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
+    needless_barriers::remove(&module)?;
     narrow::decide(&module, &machine)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;
