@@ -12,8 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::pure_calls;
-use crate::llvm::{Block, Module, Value, opcode};
+use crate::llvm::{Block, Module, Value, ValueKind, opcode};
 
 /// How many instructions a check may take that is made earlier.
 const MOST_MOVED: usize = 8;
@@ -202,7 +201,11 @@ fn is_plain(value: Value<'_>) -> bool {
         opcode::ICMP,
         opcode::SELECT,
     ];
-    PLAIN.contains(&value.opcode()) || pure_calls::is_of(value, &pure_calls::ARITHMETIC)
+    PLAIN.contains(&value.opcode())
+        || is_call_of(
+            value,
+            &["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax."],
+        )
 }
 
 /// Whether nothing is seen of an instruction by others, nor by whoever waits for it.
@@ -213,12 +216,37 @@ fn has_no_effect(value: Value<'_>) -> bool {
         opcode::COMPARE_EXCHANGE,
         opcode::FENCE,
     ];
+    const CALLS: [&str; 14] = [
+        "llvm.umin.",
+        "llvm.umax.",
+        "llvm.smin.",
+        "llvm.smax.",
+        "llvm.abs.",
+        "llvm.fma.",
+        "llvm.fmuladd.",
+        "llvm.minnum.",
+        "llvm.maxnum.",
+        "llvm.sqrt.",
+        "llvm.fabs.",
+        "llvm.assume",
+        "llvm.experimental.noalias.scope.decl",
+        "llvm.nvvm.read.ptx.sreg.",
+    ];
     match value.opcode() {
         opcode::CALL => {
             let assembly = value.called_assembly();
-            assembly.is_some_and(|asm| !asm.has_side_effects()) || pure_calls::is_pure(value)
+            assembly.is_some_and(|asm| !asm.has_side_effects()) || is_call_of(value, &CALLS)
         }
         opcode::LOAD => !value.is_volatile(),
         other => !EFFECTS.contains(&other),
     }
+}
+
+fn is_call_of(value: Value<'_>, names: &[&str]) -> bool {
+    let callee = value.is_call().then(|| value.callee()).flatten();
+    let function = callee.filter(|callee| callee.kind() == ValueKind::Function);
+    function.is_some_and(|function| {
+        let name = function.name();
+        names.iter().any(|known| name.starts_with(known))
+    })
 }

@@ -33,7 +33,6 @@ mod panic_sites;
 mod panic_tails;
 mod panics;
 mod pointer_values;
-mod pure_calls;
 mod reach;
 mod reachable;
 mod records;

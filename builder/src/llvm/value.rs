@@ -337,6 +337,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMSetExternallyInitialized)(self.raw, 1) }
     }
 
+    /// Whether nothing writes the global.
+    pub fn is_constant_global(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a global variable, for which the method is.
+        unsafe { (self.api().LLVMIsGlobalConstant)(self.raw) != 0 }
+    }
+
     /// Sets whether nothing writes the global.
     pub fn set_constant_global(self, constant: bool) {
         // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.

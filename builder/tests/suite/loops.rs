@@ -131,3 +131,11 @@ fn special_registers_that_launches_decide_are_not_read() {
     expected.extend(grid.flat_map(|register| axes.map(|axis| format!("%{register}.{axis}"))));
     assert_eq!(exact, expected);
 }
+
+#[test]
+fn places_in_exact_blocks_are_below_each_extent() {
+    let exact = body(features(), "places_in_exact_blocks");
+    assert_eq!(count(&exact, "setp"), 0, "{exact:#?}");
+    let bounded = body(features(), "places_in_bounded_blocks");
+    assert!(count(&bounded, "setp") >= 2, "{bounded:#?}");
+}

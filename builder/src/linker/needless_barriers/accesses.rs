@@ -1,12 +1,15 @@
 //! What memory an instruction accesses that other threads of the launch may write, or read what it writes.
 //!
-//! A thread's own stack is not among it, nor what no thread writes: what is reached through a parameter that is `noalias` and `readonly`, which is
-//! read by `ld.global.nc` for the same reason. The record of a panic is read by the host alone, or by who stops the launch.
+//! A thread's own stack is not among it, nor what no thread writes: constants, and what is reached through a parameter that is `noalias` and
+//! `readonly`, which is read by `ld.global.nc` for the same reason.
+//!
+//! A panic is recorded for the host. Threads that live tell it nothing by plain loads and stores, and what they compute does not depend on the record. So
+//! its order with other accesses matters where those may be atomic ones: who sees what such a store says may ask for the record of a panic before.
 
 use std::collections::HashSet;
 
 use crate::linker::template::statements;
-use crate::linker::{globals, is_kernel, panic_sites, pure_calls};
+use crate::linker::{globals, is_kernel, panic_sites};
 use crate::llvm::{Attribute, Value, ValueKind, opcode};
 
 /// How many values an address is looked for in.
@@ -24,6 +27,8 @@ enum Place<'c> {
     Shared(Value<'c>),
     /// Anywhere in global memory.
     Global,
+    /// The records of panics.
+    Records,
     Anywhere,
 }
 
@@ -32,6 +37,8 @@ impl<'c> Access<'c> {
     pub(super) fn conflicts(&self, other: &Access<'c>) -> bool {
         let may_meet = match (self.place, other.place) {
             (Place::Anywhere, _) | (_, Place::Anywhere) => true,
+            // Which of two panics comes first depends on neither.
+            (Place::Records, Place::Records) => false,
             (one, other) => one == other,
         };
         may_meet && (self.writes || other.writes)
@@ -53,6 +60,10 @@ pub(super) fn of<'c>(instruction: Value<'c>) -> Vec<Access<'c>> {
     match instruction.opcode() {
         opcode::LOAD => access(instruction.operand(0), false),
         opcode::STORE => access(instruction.operand(1), true),
+        opcode::CALL if is_panic(instruction) => vec![Access {
+            place: Place::Records,
+            writes: true,
+        }],
         opcode::CALL if accesses_nothing(instruction) => Vec::new(),
         other if REGISTERS_ALONE.contains(&other) => Vec::new(),
         _ => vec![UNKNOWN],
@@ -118,14 +129,35 @@ const REGISTERS_ALONE: [i32; 48] = [
 
 /// Whether a call accesses nothing that matters here.
 fn accesses_nothing(call: Value<'_>) -> bool {
+    const MARKS: [&str; 3] = [
+        "llvm.assume",
+        "llvm.experimental.noalias.scope.decl",
+        "llvm.lifetime.",
+    ];
     if let Some(assembly) = call.called_assembly() {
         let is_of_memory = assembly.asm_constraints().contains("~{memory}");
         let is_pure = !assembly.has_side_effects() && !is_of_memory;
         return is_pure || is_exchange(&assembly.asm_text());
     }
+    let intrinsic = called_function(call).filter(|function| function.is_intrinsic());
+    intrinsic.is_some_and(|intrinsic| {
+        let name = intrinsic.name();
+        let computes = intrinsic.accesses_no_memory()
+            && !intrinsic.has_flag(Attribute::Function, "convergent");
+        computes || MARKS.iter().any(|mark| name.starts_with(mark))
+    })
+}
+
+/// Whether a call is a panic, or stops the grid by what a panic becomes that is not recorded.
+fn is_panic(call: Value<'_>) -> bool {
+    let assembly = call.called_assembly();
+    assembly.is_some_and(|assembly| assembly.asm_text().trim() == "trap;")
+        || called_function(call).is_some_and(panic_sites::is_panic)
+}
+
+fn called_function(call: Value<'_>) -> Option<Value<'_>> {
     let callee = call.callee();
-    let function = callee.filter(|callee| callee.kind() == ValueKind::Function);
-    pure_calls::is_pure(call) || function.is_some_and(panic_sites::is_panic)
+    callee.filter(|callee| callee.kind() == ValueKind::Function)
 }
 
 /// Whether a template has instructions alone by which the threads of a warp exchange what is in registers.
@@ -153,11 +185,13 @@ fn places(pointer: Value<'_>) -> Vec<Place<'_>> {
         if is_own(at) {
             continue;
         }
-        if at.kind() == ValueKind::Global
-            && at.address_space() == globals::SHARED
-            && !at.is_declaration()
-        {
-            places.push(Place::Shared(at));
+        if at.kind() == ValueKind::Global && !at.is_declaration() {
+            match at.address_space() {
+                globals::SHARED => places.push(Place::Shared(at)),
+                globals::CONSTANT => {}
+                _ if at.is_constant_global() => {}
+                _ => return vec![unknown],
+            }
             continue;
         }
         match bases(at) {

@@ -17,6 +17,8 @@
 //! The first one of the round stays: behind the last one the tile is read that it lets be filled. One barrier is removed at a time, as what the others
 //! order then is more. Which of two is removed may matter: those in inner loops come first.
 //!
+//! A thread that leaves the kernel before a barrier, as by a panic, is not waited for any more when it has left; so what it accesses comes before the barrier, too.
+//!
 //! All threads must go on to pass the same barriers as each other, which `together` knows for certain. Nothing is removed where the module has
 //! barriers of another kind, or where a function is called that may have one.
 
@@ -100,7 +102,8 @@ fn orders(segments: &Segments<'_>, at: usize) -> bool {
             .flat_map(|n| &segments.all[n].instructions);
         instructions.flat_map(|i| accesses::of(*i)).collect()
     };
-    let before = of(segments.since_barriers(at));
+    // What a thread does that leaves before the barrier has happened when the others pass it, too.
+    let before = of(segments.until_barriers(segments.since_barriers(at)));
     let behind = of(segments.until_barriers(segments.all[at].behind));
     let conflicts = |one: &Access<'_>| behind.iter().any(|other| one.conflicts(other));
     before.iter().any(conflicts)
