@@ -41,8 +41,8 @@ pub(super) fn is_known<'c>(function: Value<'c>, segments: &Segments<'c>) -> bool
         loops.iter().all(|one| {
             let [at, to] = [branch, barrier].map(|n| segments.all[n].block);
             let header = segments.of_block(one.header);
-            if !(one.blocks.contains(&at) && one.blocks.contains(&to)) || !reached.contains(&header)
-            {
+            let is_around = one.blocks.contains(&at) && one.blocks.contains(&to);
+            if !is_around || !reached.contains(&header) {
                 return true;
             }
             let again = segments.until_barriers(segments.all[header].next.iter().copied());
