@@ -11,14 +11,10 @@ const BARRIER: &str = "bar.sync 0;";
 
 /// Removes what is not needed.
 pub(super) fn merge(module: &Module<'_>) {
-    let functions = module.functions().into_iter();
-    let calls: Vec<Value<'_>> = functions
-        .flat_map(|function| function.instructions())
-        .filter(|instruction| instruction.called_assembly().is_some())
-        .collect();
-    if calls.iter().any(|call| is_other_barrier(*call)) {
+    if has_others(module) {
         return;
     }
+    let calls: Vec<Value<'_>> = assembly(module).collect();
     for call in calls.into_iter().filter(|call| is_barrier(*call)) {
         let before = call.block().instructions();
         let before = before.iter().rev().skip_while(|other| **other != call);
@@ -29,7 +25,20 @@ pub(super) fn merge(module: &Module<'_>) {
     }
 }
 
-fn is_barrier(instruction: Value<'_>) -> bool {
+/// All calls of inline assembly.
+fn assembly<'c>(module: &Module<'c>) -> impl Iterator<Item = Value<'c>> {
+    let functions = module.functions().into_iter();
+    let instructions = functions.flat_map(|function| function.instructions());
+    instructions.filter(|instruction| instruction.called_assembly().is_some())
+}
+
+/// Whether a module has a barrier of another kind, or what goes on while its threads do other things and is waited for.
+pub(super) fn has_others(module: &Module<'_>) -> bool {
+    assembly(module).any(is_other_barrier)
+}
+
+/// Whether an instruction is the barrier of all threads of a block.
+pub(super) fn is_barrier(instruction: Value<'_>) -> bool {
     let asm = instruction.called_assembly();
     asm.is_some_and(|asm| asm.asm_text().trim() == BARRIER)
 }
@@ -37,7 +46,8 @@ fn is_barrier(instruction: Value<'_>) -> bool {
 fn is_other_barrier(instruction: Value<'_>) -> bool {
     instruction.called_assembly().is_some_and(|asm| {
         let text = asm.asm_text();
-        text.trim() != BARRIER && (text.contains("bar.") || text.contains("barrier."))
+        let words = ["bar.", "barrier.", "async"];
+        text.trim() != BARRIER && words.iter().any(|word| text.contains(word))
     })
 }
 

@@ -2,8 +2,14 @@
 //!
 //! A block of exact launch bounds has the extents that they name, so its `%ntid` are constants, and an extent of one makes that `%tid` 0.
 //! Where a parameter hands out elements by an index of fewer than three dimensions, the host library launches in no more of them
-//! (`launch_dimensions` of the record): the rest of `%tid` and `%ctaid` is 0, of `%ntid` and `%nctaid` 1. LLVM knows ranges of the others by
-//! itself, from the bounds.
+//! (`launch_dimensions` of the record): the rest of `%tid` and `%ctaid` is 0, of `%ntid` and `%nctaid` 1. What is left of `%tid` is below the
+//! extent of exact bounds along its own axis:
+//!
+//! ```text
+//! launch_bounds(16, 16, exact)       call range(i32 0, 16) i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+//! ```
+//!
+//! LLVM has all three below the product of the extents, 256 here; of bounds that are not exact nothing more is known.
 //!
 //! Units that several kernels have in common are left as they are: their kernels may differ.
 
@@ -30,6 +36,11 @@ pub(super) fn fold(module: &Module<'_>) {
             continue;
         };
         let Some(value) = shape.value(register) else {
+            if let Some(end) = shape.end(register) {
+                for call in function.calls() {
+                    call.add_result_range(0, end.into());
+                }
+            }
             continue;
         };
         for call in function.calls() {
@@ -62,10 +73,16 @@ impl Shape {
         }
     }
 
+    /// What a special register is always below, named as in PTX without the percent sign.
+    fn end(&self, register: &str) -> Option<u32> {
+        let axis = axis_of(register.strip_prefix("tid.")?)?;
+        Some(self.block?[axis])
+    }
+
     /// The value of a special register, named as in PTX without the percent sign.
     fn value(&self, register: &str) -> Option<u32> {
         let (register, axis) = register.split_once('.')?;
-        let axis = ["x", "y", "z"].iter().position(|name| *name == axis)?;
+        let axis = axis_of(axis)?;
         let extent = self.block.map(|extents| extents[axis]);
         let is_flat = axis >= self.dimensions;
         match register {
@@ -76,6 +93,10 @@ impl Shape {
             _ => None,
         }
     }
+}
+
+fn axis_of(name: &str) -> Option<usize> {
+    ["x", "y", "z"].iter().position(|axis| *axis == name)
 }
 
 #[cfg(test)]
@@ -107,11 +128,15 @@ mod tests {
                 Some(0)
             ]
         );
+        let ends = ["tid.x", "tid.y", "ntid.x", "ctaid.x", "laneid"];
+        let ends = ends.map(|register| shape.end(register));
+        assert_eq!(ends, [Some(32), Some(8), None, None, None]);
         let any = Shape {
             block: None,
             dimensions: 3,
         };
         assert_eq!(values(&any), [None; 8]);
+        assert_eq!(any.end("tid.x"), None);
         let flat = Shape {
             block: None,
             dimensions: 1,

@@ -29,6 +29,7 @@ mod local_arrays;
 mod local_atomics;
 mod loops;
 mod narrow;
+mod needless_barriers;
 mod panic_sites;
 mod panic_tails;
 mod panics;

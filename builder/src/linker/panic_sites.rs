@@ -24,6 +24,13 @@ pub(super) const HANDLERS: [&str; 2] = [PANIC_AT, PANIC_AT_RANGE];
 /// The device library's panics that become panics at places.
 const REPLACED: [&str; 3] = [BOUNDS_CHECK, SLICE_INDEX, LITERAL];
 
+/// Whether a function is one of the device library's panics, which record what happened and do not come back.
+pub(super) fn is_panic(function: Value<'_>) -> bool {
+    let name = function.name();
+    let mut panics = HANDLERS.iter().chain(&REPLACED);
+    panics.any(|panic| *panic == name)
+}
+
 /// A place that a unit knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Site {

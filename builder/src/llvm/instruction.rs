@@ -262,7 +262,23 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Removes a flag attribute from a call.
+    /// Says that the result of a call, of 32 bits, is from `low` on and below `high`.
+    pub fn add_result_range(self, low: u64, high: u64) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a call, for which the method is; both bounds have one word, which is read during
+        // the call.
+        unsafe {
+            let attribute = (self.api().LLVMCreateConstantRangeAttribute)(
+                self.context.raw,
+                self.attribute_kind("range"),
+                32,
+                &low,
+                &high,
+            );
+            (self.api().LLVMAddCallSiteAttribute)(self.raw, Attribute::Result.index(), attribute);
+        }
+    }
+
+    /// Whether a call has a flag attribute.
     pub fn has_call_flag(self, name: &str) -> bool {
         let (index, kind) = (Attribute::Function.index(), self.attribute_kind(name));
         // SAFETY: `raw` is live (the invariant of `Value`), and a call, for which the method is.

@@ -264,6 +264,7 @@ api! { every version {
     fn LLVMAddGlobalInAddressSpace(ModuleRef, TypeRef, *const c_char, c_uint) -> ValueRef;
     fn LLVMDeleteGlobal(ValueRef);
     fn LLVMSetExternallyInitialized(ValueRef, Bool);
+    fn LLVMIsGlobalConstant(ValueRef) -> Bool;
     fn LLVMSetGlobalConstant(ValueRef, Bool);
     fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
 

@@ -10,6 +10,7 @@ pub mod opcode {
     #![allow(missing_docs)]
     pub const RET: i32 = 1;
     pub const BRANCH: i32 = 2;
+    pub const SWITCH: i32 = 3;
     pub const ADD: i32 = 8;
     pub const SUB: i32 = 10;
     pub const MUL: i32 = 12;
@@ -29,6 +30,7 @@ pub mod opcode {
     pub const PTR_TO_INT: i32 = 39;
     pub const INT_TO_PTR: i32 = 40;
     pub const ICMP: i32 = 42;
+    pub const FCMP: i32 = 43;
     pub const FREEZE: i32 = 68;
     pub const ALLOCA: i32 = 26;
     pub const LOAD: i32 = 27;
@@ -53,6 +55,13 @@ pub mod opcode {
     pub const UI_TO_FP: i32 = 35;
     pub const SI_TO_FP: i32 = 36;
     pub const FNEG: i32 = 66;
+    pub const FP_TRUNC: i32 = 37;
+    pub const FP_EXTEND: i32 = 38;
+    pub const EXTRACT_ELEMENT: i32 = 50;
+    pub const INSERT_ELEMENT: i32 = 51;
+    pub const SHUFFLE_VECTOR: i32 = 52;
+    pub const EXTRACT_VALUE: i32 = 53;
+    pub const INSERT_VALUE: i32 = 54;
 }
 
 /// Predicates of comparisons of the C API, of unsigned numbers where nothing else is said.
@@ -133,6 +142,8 @@ pub enum ValueKind {
 pub enum Attribute {
     /// On the function or the call as a whole.
     Function,
+    /// On what the function or the call returns.
+    Result,
     /// On the parameter with this number.
     Parameter(u32),
 }
@@ -141,6 +152,7 @@ impl Attribute {
     pub(super) fn index(self) -> u32 {
         match self {
             Attribute::Function => u32::MAX,
+            Attribute::Result => 0,
             Attribute::Parameter(n) => n + 1,
         }
     }
@@ -323,6 +335,12 @@ impl<'c> Value<'c> {
     pub fn set_externally_initialised(self) {
         // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetExternallyInitialized)(self.raw, 1) }
+    }
+
+    /// Whether nothing writes the global.
+    pub fn is_constant_global(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a global variable, for which the method is.
+        unsafe { (self.api().LLVMIsGlobalConstant)(self.raw) != 0 }
     }
 
     /// Sets whether nothing writes the global.

@@ -110,7 +110,7 @@ fn ptxas_is_kept_from_unrolling_copies_of_rounds_over_shared_memory() {
 /// Four rounds, up to the branch that leads back to them, have no other branch; the loop with its checks is beside them.
 #[test]
 fn rounds_that_all_pass_their_checks_make_none() {
-    for kernel in ["loop_over_window", "loop_over_column"] {
+    for kernel in ["loop_over_places", "loop_over_column"] {
         let body = body(features(), kernel);
         let four = pieces(&body).position(|piece| count(piece, LOAD) == 4);
         assert!(four.is_some(), "{kernel}: {body:#?}");
@@ -131,7 +131,7 @@ fn a_check_of_what_a_round_has_read_stays() {
 
 #[test]
 fn threads_that_meet_in_a_loop_with_checks_meet_in_one_place() {
-    let body = body(features(), "loop_over_window_with_shuffles");
+    let body = body(features(), "loop_over_places_with_shuffles");
     let shuffles = count(&body, "shfl.sync");
     assert_eq!(count(&body, LOAD), shuffles, "{body:#?}");
     // As many panics as in the source: each copy of a round has its check.
@@ -239,4 +239,12 @@ fn a_check_of_all_elements_compares_the_last_one() {
     let body = body(features(), "loop_over_window_at_once");
     // One of them finds the first element; another one would be the end of the first round that is outside.
     assert_eq!(count(&body, "max.u"), 1, "{body:#?}");
+}
+
+#[test]
+fn places_in_exact_blocks_are_below_each_extent() {
+    let exact = body(features(), "places_in_exact_blocks");
+    assert_eq!(count(&exact, "setp"), 0, "{exact:#?}");
+    let bounded = body(features(), "places_in_bounded_blocks");
+    assert!(count(&bounded, "setp") >= 2, "{bounded:#?}");
 }

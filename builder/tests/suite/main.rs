@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod attributes;
+mod barriers;
 mod capabilities;
 mod checks;
 mod convergence;

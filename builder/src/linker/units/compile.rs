@@ -13,7 +13,9 @@ use crate::linker::{
     LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, copies, dump, float,
     joined_checks, launch_facts, launch_parameters,
 };
-use crate::linker::{lines, local_arrays, narrow, panic_tails, panics, pointer_values};
+use crate::linker::{
+    lines, local_arrays, narrow, needless_barriers, panic_tails, panics, pointer_values,
+};
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -129,7 +131,7 @@ fn compile_here(
     // Of rounds that are unrolled by now.
     approximations::fold(&module)?;
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
-    dump(&module, &format!("mid-{}", name.replace(' ', "-")));
+    needless_barriers::remove(&module)?;
     narrow::decide(&module, &machine)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;
