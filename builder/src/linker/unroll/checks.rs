@@ -49,6 +49,8 @@ pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
 fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     if instructions().count() > MOST_INSTRUCTIONS
+        // Which is elementwise, and waits for memory in any case.
+        || instructions().any(|i| i.opcode() == opcode::STORE)
         || !instructions().all(|i| copies::may_be_copied(i) && !copies::is_meeting(i))
     {
         return false;
