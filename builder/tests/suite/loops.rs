@@ -52,7 +52,8 @@ fn a_loop_in_which_all_threads_meet_makes_four_rounds_at_once() {
 #[test]
 fn a_loop_of_few_rounds_is_counted_out() {
     let body = body(features(), "loop_of_five_rounds");
-    assert_eq!(count(&body, "bar.sync"), 5, "{body:#?}");
+    // Behind the last round's nothing is shared.
+    assert_eq!(count(&body, "bar.sync"), 4, "{body:#?}");
     assert_eq!(count(&body, "bra"), 0, "{body:#?}");
     assert_eq!(count(&body, "rem"), 0, "{body:#?}");
 }
@@ -124,9 +125,7 @@ fn rounds_that_all_pass_their_checks_make_none() {
 #[test]
 fn a_check_of_what_a_round_has_read_stays() {
     let body = body(features(), "loop_along_links");
-    assert_eq!(count(&body, LOAD), 1, "{body:#?}");
-    let back = body.iter().filter(|line| line.starts_with('@'));
-    assert!(back.count() >= 2, "{body:#?}");
+    assert_eq!(rounds_at_once(&body), 1, "{body:#?}");
 }
 
 #[test]
