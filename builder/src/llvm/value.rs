@@ -62,6 +62,9 @@ pub mod opcode {
     pub const SHUFFLE_VECTOR: i32 = 52;
     pub const EXTRACT_VALUE: i32 = 53;
     pub const INSERT_VALUE: i32 = 54;
+
+    /// Operations of integers that may be executed where their results are not used: none divides.
+    pub const PLAIN_ARITHMETIC: [i32; 8] = [ADD, SUB, MUL, SHL, LSHR, AND, OR, XOR];
 }
 
 /// Predicates of comparisons of the C API, of unsigned numbers where nothing else is said.

@@ -73,8 +73,7 @@ fn the_copies_of_rounds_have_one_test() {
         "loop_by_step",
     ] {
         let body = body(features(), kernel);
-        let mut pieces = body.split(|line| line.ends_with(':') || line.contains("bra"));
-        let copies = pieces.find(|piece| count(piece, LOAD) == 4).unwrap();
+        let copies = pieces(&body).find(|piece| count(piece, LOAD) == 4).unwrap();
         assert_eq!(count(copies, "setp"), 1, "{body:#?}");
     }
 }

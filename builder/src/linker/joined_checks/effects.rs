@@ -103,22 +103,15 @@ fn is_trap(call: Value<'_>) -> bool {
 
 /// Whether an instruction only computes a number, whatever its operands are.
 pub(super) fn is_plain(value: Value<'_>) -> bool {
-    const PLAIN: [i32; 13] = [
-        opcode::ADD,
-        opcode::SUB,
-        opcode::MUL,
-        opcode::SHL,
-        opcode::LSHR,
-        opcode::AND,
-        opcode::OR,
-        opcode::XOR,
+    const OTHERS: [i32; 5] = [
         opcode::ZEXT,
         opcode::SEXT,
         opcode::TRUNC,
         opcode::ICMP,
         opcode::SELECT,
     ];
-    PLAIN.contains(&value.opcode())
+    opcode::PLAIN_ARITHMETIC.contains(&value.opcode())
+        || OTHERS.contains(&value.opcode())
         || is_call_of(
             value,
             &["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax."],

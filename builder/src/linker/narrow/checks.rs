@@ -5,8 +5,9 @@
 
 use super::conditions::Known;
 use super::dominators::Dominators;
+use super::orders::below;
 use super::values::Values;
-use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Place, Value, ValueKind, opcode};
 
 /// How many operations and comparisons are looked through.
 const DEPTH: u32 = 6;
@@ -37,18 +38,6 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         }
     }
     is_changed
-}
-
-/// A comparison as `smaller < larger`, or `<=` unless strict.
-pub(super) fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
-    let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-    match comparison.predicate() {
-        predicate::LESS => Some((left, right, true)),
-        predicate::LESS_OR_EQUAL => Some((left, right, false)),
-        predicate::GREATER => Some((right, left, true)),
-        predicate::GREATER_OR_EQUAL => Some((right, left, false)),
-        _ => None,
-    }
 }
 
 /// Whether a comparison holds, if that is known.

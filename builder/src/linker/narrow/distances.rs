@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 
-use super::checks::{below, is_below};
+use super::checks::is_below;
 use super::conditions::Known;
 use super::dominators::Dominators;
+use super::orders::below;
 use super::values::Values;
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 

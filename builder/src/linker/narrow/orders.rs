@@ -1,14 +1,25 @@
 //! Whether the branches on the way to a loop have decided that one number is below another.
 
-use super::checks::below;
 use super::dominators::Dominators;
-use crate::llvm::{Block, Value, ValueKind, opcode};
+use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
 
 /// How many dominators are asked.
 const BLOCKS: u32 = 32;
 
 /// How deep a condition is taken apart.
 const PARTS: u32 = 8;
+
+/// A comparison as `smaller < larger`, or `<=` unless strict.
+pub(super) fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
+    let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
+    match comparison.predicate() {
+        predicate::LESS => Some((left, right, true)),
+        predicate::LESS_OR_EQUAL => Some((left, right, false)),
+        predicate::GREATER => Some((right, left, true)),
+        predicate::GREATER_OR_EQUAL => Some((right, left, false)),
+        _ => None,
+    }
+}
 
 /// That `smaller < larger`, or `<=` unless strict.
 #[derive(Clone, Copy)]

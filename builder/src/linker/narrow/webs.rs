@@ -127,23 +127,12 @@ struct Short {
 
 /// Whether the operation may be one of these.
 pub(super) fn may_be_short(value: Value<'_>) -> bool {
-    const OPERATIONS: [i32; 12] = [
-        opcode::PHI,
-        opcode::ADD,
-        opcode::SUB,
-        opcode::MUL,
-        opcode::SHL,
-        opcode::LSHR,
-        opcode::AND,
-        opcode::OR,
-        opcode::XOR,
-        opcode::SELECT,
-        opcode::UDIV,
-        opcode::UREM,
-    ];
+    const OTHERS: [i32; 4] = [opcode::PHI, opcode::SELECT, opcode::UDIV, opcode::UREM];
     value.integer_bits() == Some(64)
         && !value.is_pointer()
-        && (OPERATIONS.contains(&value.opcode()) || minimum_of(value).is_some())
+        && (opcode::PLAIN_ARITHMETIC.contains(&value.opcode())
+            || OTHERS.contains(&value.opcode())
+            || minimum_of(value).is_some())
 }
 
 /// Whether it moves bits by places that 32 bits do not have.

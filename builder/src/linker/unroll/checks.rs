@@ -264,10 +264,10 @@ impl<'c> Tests<'c> {
         self.parts
             .push(place.comparison(predicate::LESS, start, limit));
         let room = place.binary(opcode::SUB, limit, start);
-        let rounds = match rounds {
-            &Rounds::Number(rounds) => rounds,
+        let rounds = match *rounds {
+            Rounds::Number(rounds) => rounds,
             // As many steps, so the last value is nearer to the first than `distance + step`.
-            &Rounds::Steps {
+            Rounds::Steps {
                 distance,
                 step,
                 bits,

@@ -19,16 +19,8 @@ use crate::llvm::{Block, Place, Value, opcode};
 /// How many instructions a round has at most, without its phis and its end. ptxas keeps the branches around larger ones.
 const MOST_INSTRUCTIONS: usize = 12;
 
-/// What may be computed for a round that does not follow.
-const ARITHMETIC: [i32; 15] = [
-    opcode::ADD,
-    opcode::SUB,
-    opcode::MUL,
-    opcode::SHL,
-    opcode::LSHR,
-    opcode::AND,
-    opcode::OR,
-    opcode::XOR,
+/// What may be computed for a round that does not follow, besides plain arithmetic.
+const OTHERS: [i32; 7] = [
     opcode::ICMP,
     opcode::ZEXT,
     opcode::TRUNC,
@@ -164,7 +156,11 @@ impl<'c> Early<'c> {
     /// `None` if the tests need more.
     fn of(found: &Loop<'c>, test: &Test<'c>) -> Option<Early<'c>> {
         let block = found.header;
-        let may_be = |i: &Value<'c>| i.opcode() == opcode::PHI || ARITHMETIC.contains(&i.opcode());
+        let may_be = |i: &Value<'c>| {
+            i.opcode() == opcode::PHI
+                || opcode::PLAIN_ARITHMETIC.contains(&i.opcode())
+                || OTHERS.contains(&i.opcode())
+        };
         let all: Vec<_> = block.instructions().into_iter().filter(may_be).collect();
         let mut values: HashSet<_> = all.iter().copied().collect();
         let inputs = |value: Value<'c>| -> Vec<_> {
