@@ -38,7 +38,7 @@ pub fn writes_before_panics(x: &[u32], mut out: PerThread<[u32]>) {
     }
 }
 
-/// Numbers by which the loops of [`rounds_with_checks`] are told apart.
+/// Numbers by which the loops of [`rounds_with_checks()`] are told apart.
 pub const LOOPS: u32 = 6;
 
 /// A loop whose rounds read `x` at places that rise by one, by a constant, by a number of run time, or fall; as many rounds as `count` says.
@@ -55,7 +55,7 @@ pub fn rounds_with_checks(
     *out = sum_of_rounds(|place| x[place], which, start, count, step);
 }
 
-/// The sums of [`rounds_with_checks`], of what `read` gives.
+/// The sums of [`rounds_with_checks()`], of what `read` gives.
 #[inline(always)]
 pub fn sum_of_rounds(
     mut read: impl FnMut(usize) -> u32,
