@@ -1,6 +1,6 @@
 //! The loops of a function that have one way in, and one block from which they begin anew: all that LLVM's `loop-simplify` leaves.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::llvm::{Block, Value};
 
@@ -36,7 +36,7 @@ struct Leading<'c>(HashMap<Block<'c>, Vec<Block<'c>>>);
 
 impl<'c> Leading<'c> {
     fn of(blocks: &[Block<'c>]) -> Leading<'c> {
-        let mut leading: HashMap<_, Vec<_>> = HashMap::new();
+        let mut leading: HashMap<_, Vec<_>> = HashMap::default();
         for &block in blocks {
             for next in block.successors() {
                 leading.entry(next).or_default().push(block);
@@ -106,7 +106,7 @@ fn between<'c>(
     before: Block<'c>,
     leading: &Leading<'c>,
 ) -> Option<HashSet<Block<'c>>> {
-    let mut inside = HashSet::from([header]);
+    let mut inside = HashSet::from_iter([header]);
     let mut open = vec![latch];
     while let Some(block) = open.pop() {
         if block == before {

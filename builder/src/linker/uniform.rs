@@ -6,7 +6,7 @@
 //! value it has says by which way a thread came, or, behind a loop, after how many rounds the thread left. Functions must have the form that
 //! LLVM's `lcssa` gives them, by which what is made in a loop is used behind it through such a phi only.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::launch_facts::REGISTERS;
 use super::{is_kernel, loops};
@@ -38,7 +38,7 @@ impl<'c> Uniform<'c> {
 
     /// Whether a value is one of these for certain.
     pub(super) fn contains(&self, value: Value<'c>) -> bool {
-        let mut seen = HashSet::from([value]);
+        let mut seen = HashSet::from_iter([value]);
         let mut open = vec![value];
         while let Some(value) = open.pop() {
             let Some(from) = self.made_of(value) else {

@@ -1,6 +1,6 @@
 //! What is reached through one edge of the control flow only.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use crate::llvm::{Block, Value, opcode};
 
@@ -45,7 +45,7 @@ impl<'c> Edge<'c> {
 /// What is not reached from the function's entry without the edge.
 fn region<'c>(from: Block<'c>, to: Block<'c>) -> HashSet<Block<'c>> {
     let Some(function) = from.terminator().and_then(Value::function) else {
-        return HashSet::new();
+        return HashSet::default();
     };
     let blocks = function.blocks();
     let mut reached: HashSet<_> = blocks.first().copied().into_iter().collect();

@@ -13,7 +13,7 @@
 mod effects;
 mod own_panics;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::llvm::{Block, Module, Value, opcode};
 use effects::Effect;
@@ -50,13 +50,13 @@ struct Found<'c> {
 
 impl<'c> Found<'c> {
     fn of(function: Value<'c>) -> Found<'c> {
-        let mut leading = HashMap::new();
+        let mut leading = HashMap::default();
         for to in function.blocks().into_iter().flat_map(Block::successors) {
             *leading.entry(to).or_default() += 1;
         }
         Found {
             leading,
-            telling: HashSet::new(),
+            telling: HashSet::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Computes integers and addresses that depend on constants and on numbers that are known.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 
@@ -19,8 +19,8 @@ impl<'m, 'c> Numbers<'m, 'c> {
     pub(super) fn new(module: &'m Module<'c>) -> Numbers<'m, 'c> {
         Numbers {
             module,
-            given: HashMap::new(),
-            computed: HashMap::new(),
+            given: HashMap::default(),
+            computed: HashMap::default(),
         }
     }
 
@@ -39,7 +39,7 @@ impl<'m, 'c> Numbers<'m, 'c> {
         Numbers {
             module: self.module,
             given,
-            computed: HashMap::new(),
+            computed: HashMap::default(),
         }
     }
 

@@ -10,7 +10,7 @@ mod evaluate;
 mod needs;
 mod nest;
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use crate::llvm::{Attribute, Block, Module, Value, opcode};
 use nest::Nest;
@@ -45,7 +45,7 @@ fn mark_in(module: &Module<'_>, function: Value<'_>) {
         return;
     }
     let nest = Nest::of(function);
-    let mut unrolled: HashSet<Block<'_>> = HashSet::new();
+    let mut unrolled: HashSet<Block<'_>> = HashSet::default();
     for slot in slots {
         let Some(loops) = needs::of(slot, &nest) else {
             continue;

@@ -1,6 +1,6 @@
 //! The loops whose rounds decide which elements of a local array are accessed.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::evaluate::BINARY;
 use super::nest::Nest;
@@ -12,13 +12,13 @@ use crate::llvm::{Block, Value, ValueKind, opcode};
 pub(super) fn of<'c>(slot: Value<'c>, nest: &Nest<'c>) -> Option<HashSet<Block<'c>>> {
     let mut needs = Needs {
         nest,
-        loops: HashSet::new(),
-        seen: HashSet::new(),
-        walked: HashSet::new(),
+        loops: HashSet::default(),
+        seen: HashSet::default(),
+        walked: HashSet::default(),
     };
     needs.accesses(slot)?;
     // A loop's end may depend on rounds of loops around it.
-    let mut done = HashSet::new();
+    let mut done = HashSet::default();
     while let Some(header) = needs.loops.difference(&done).next().copied() {
         done.insert(header);
         for condition in needs.nest.conditions(header) {
@@ -26,7 +26,7 @@ pub(super) fn of<'c>(slot: Value<'c>, nest: &Nest<'c>) -> Option<HashSet<Block<'
                 nest,
                 loops: needs.loops.clone(),
                 seen: needs.seen.clone(),
-                walked: HashSet::new(),
+                walked: HashSet::default(),
             };
             if with.number(condition).is_some() {
                 needs = with;

@@ -1,6 +1,6 @@
 //! The loops of a function, which lie in each other, and how much they would be if they were unrolled.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::evaluate::Numbers;
 use crate::linker::loops::{self, Loop};

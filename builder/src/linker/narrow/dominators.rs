@@ -1,6 +1,6 @@
 //! Which blocks of a function every way to another one goes through.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::llvm::{Block, Value};
 
@@ -124,7 +124,7 @@ fn meet(nearest: &[usize], mut a: usize, mut b: usize) -> usize {
 
 fn reverse_postorder(function: Value<'_>) -> Vec<Block<'_>> {
     let mut order = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut open = Vec::new();
     if let Some(&first) = function.blocks().first() {
         seen.insert(first);

@@ -1,7 +1,7 @@
 //! What numbers the values of a function can be, by their own arithmetic and by the comparisons on the way to a block.
 
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
 
 use super::dominators::Dominators;
 use super::ranges::Range;
@@ -54,7 +54,7 @@ pub(super) const SHORT: u64 = 1 << 30;
 
 impl<'d, 'c> Values<'d, 'c> {
     pub(super) fn of(dominators: &'d Dominators<'c>) -> Values<'d, 'c> {
-        Values::with_short(dominators, HashSet::new())
+        Values::with_short(dominators, HashSet::default())
     }
 
     /// The same, as if these values were below [`SHORT`].

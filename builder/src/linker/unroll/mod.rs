@@ -31,7 +31,7 @@ use std::collections::HashSet;
 use super::globals::SHARED;
 use super::loops::{self, Loop};
 use super::uniform::Uniform;
-use crate::llvm::{Block, Module, Value, opcode};
+use crate::llvm::{Module, Value, opcode};
 pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
 
@@ -60,10 +60,11 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
         module.run_passes(SIMPLE_FORM, None)?;
     }
     for function in module.functions() {
-        // One after the other: the blocks of the function change.
-        let mut done: Vec<Block<'_>> = Vec::new();
-        while let Some(found) = next(module, function, &done) {
-            done.push(found.header);
+        // None has blocks of another one.
+        for found in loops::innermost(function) {
+            if !is_to_be_unrolled(module, function, &found) {
+                continue;
+            }
             conditions::bring_forward(&found);
             // Of the instructions that are there now.
             let Some(test) = Test::of(module, &found) else {
@@ -89,17 +90,12 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
     }
 }
 
-/// The next loop that is worth it, by the block that it begins with not one of `done`.
-fn next<'c>(module: &Module<'c>, function: Value<'c>, done: &[Block<'c>]) -> Option<Loop<'c>> {
-    let candidates = loops::innermost(function).into_iter();
-    candidates
-        .filter(|found| !done.contains(&found.header) && is_worth_it(found))
-        .find(|found| {
-            let test = Test::of(module, found);
-            // By this test, and by it alone, the copies are gone through or not.
-            let is_uniform = |test: &Test<'c>| Uniform::of(function).contains(test.comparison);
-            test.is_some_and(|test| !has_meetings(found) || is_uniform(&test))
-        })
+/// Whether a loop is worth it, and may be unrolled.
+fn is_to_be_unrolled<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
+    // By this test, and by it alone, the copies are gone through or not.
+    let is_uniform = |test: &Test<'c>| Uniform::of(function).contains(test.comparison);
+    is_worth_it(found)
+        && Test::of(module, found).is_some_and(|test| !has_meetings(found) || is_uniform(&test))
 }
 
 fn is_worth_it(found: &Loop<'_>) -> bool {

@@ -44,10 +44,13 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
     // What is known of a round only where it was made.
     let results = behind.phis().into_iter().filter_map(next);
     let late = phis.iter().filter(|phi| !early.values.contains(phi));
-    let given: HashSet<_> = results
-        .chain(late.copied().filter_map(next))
-        .filter(|value| is_inside(found, *value))
-        .collect();
+    // In an order that is the same each time, as it numbers registers.
+    let mut given: Vec<_> = Vec::new();
+    for value in results.chain(late.copied().filter_map(next)) {
+        if is_inside(found, value) && !given.contains(&value) {
+            given.push(value);
+        }
+    }
 
     // The first round gets a block of its own, and this one becomes the end of all, as the phis know it.
     let first = block.split_before(end, function);
