@@ -10,7 +10,7 @@
 //! The rounds of an unrolled loop panic at one place, so they lead to one block, in which phis choose what is told. Copies cost nothing: `panic_tails`
 //! makes one of all panics of a function in any case.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::effects;
 use crate::linker::panic_sites::HANDLERS;
@@ -19,27 +19,38 @@ use crate::llvm::{Block, Value, opcode};
 /// Copies the panics of a function to which several checks lead.
 pub(super) fn give(function: Value<'_>) {
     let blocks = function.blocks();
+    let ways = Ways::of(&blocks);
     for &panic in &blocks {
         let ends = panic.terminator().map(Value::opcode) == Some(opcode::UNREACHABLE);
         if ends && panics_at_place(panic) && effects::reads_nothing(panic) {
-            copy_for_all(function, panic, &ways_to(&blocks, panic));
+            // Those of other panics stay as they are.
+            copy_for_all(function, panic, ways.to(panic));
         }
+    }
+}
+
+/// The edges that lead to each block: what they begin with, and which of its successors the block is.
+struct Ways<'c>(HashMap<Block<'c>, Vec<(Block<'c>, u32)>>);
+
+impl<'c> Ways<'c> {
+    fn of(blocks: &[Block<'c>]) -> Ways<'c> {
+        let mut ways: HashMap<_, Vec<_>> = HashMap::default();
+        for &from in blocks {
+            for (n, to) in (0..).zip(from.successors()) {
+                ways.entry(to).or_default().push((from, n));
+            }
+        }
+        Ways(ways)
+    }
+
+    fn to(&self, block: Block<'c>) -> &[(Block<'c>, u32)] {
+        self.0.get(&block).map_or(&[], Vec::as_slice)
     }
 }
 
 fn panics_at_place(panic: Block<'_>) -> bool {
     let mut instructions = panic.instructions().into_iter();
     instructions.any(|instruction| effects::is_call_of(instruction, &HANDLERS))
-}
-
-/// The edges that lead to a block: what they begin with, and which of its successors the block is.
-fn ways_to<'c>(blocks: &[Block<'c>], to: Block<'c>) -> Vec<(Block<'c>, u32)> {
-    let ways = blocks.iter().flat_map(|&from| {
-        let ways = (0..).zip(from.successors());
-        ways.filter(move |(_, successor)| *successor == to)
-            .map(move |(n, _)| (from, n))
-    });
-    ways.collect()
 }
 
 /// Gives all edges but one a copy of the panic, and that one the panic itself.
@@ -57,7 +68,7 @@ fn copy_for_all<'c>(function: Value<'c>, panic: Block<'c>, ways: &[(Block<'c>, u
     }
     for (from, n) in others {
         let copy = function.append_block();
-        let mut values: HashMap<Value<'c>, Value<'c>> = HashMap::new();
+        let mut values: HashMap<Value<'c>, Value<'c>> = HashMap::default();
         for instruction in panic.instructions() {
             let value = match instruction.opcode() {
                 opcode::PHI => instruction.incoming_from(*from),
