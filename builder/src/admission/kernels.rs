@@ -65,9 +65,10 @@ pub unsafe extern "ptx-kernel" fn probe_barriers(data: *mut u32) {
     unsafe { *data.add(thread() + 64) = *data.add(63 - thread()) };
 }
 
-/// A barrier between two uses of one condition: it is one.
+/// A barrier between two uses of one condition, and between a store and another thread's load: it is one.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn probe_barrier(data: *mut u32, flag: u32) {
+    unsafe { *data.add(thread()) = flag };
     let choice = match flag {
         0 => Some(1),
         1 => Some(2),
@@ -75,17 +76,18 @@ pub unsafe extern "ptx-kernel" fn probe_barrier(data: *mut u32, flag: u32) {
     };
     barrier();
     if let Some(value) = choice {
-        unsafe { *data.add(thread()) = value };
+        unsafe { *data.add(thread() + 64) = *data.add(63 - thread()) + value };
     }
 }
 
-/// Two equal votes with a barrier between them: they are two.
+/// Two equal votes with a barrier between them, which a store and another thread's load need: they are two.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn probe_votes(data: *mut u32) {
     let first = vote(thread() > 3);
+    unsafe { *data.add(thread()) = first };
     barrier();
     let second = vote(thread() > 3);
-    unsafe { *data.add(thread()) = first ^ second };
+    unsafe { *data.add(thread() + 64) = *data.add(63 - thread()) ^ second };
 }
 
 #[unsafe(link_section = ".nv.shared")]
