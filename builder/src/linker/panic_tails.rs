@@ -22,7 +22,7 @@ pub(super) fn merge(module: &Module<'_>) -> Result<(), String> {
         }
     }
     for (function, calls) in functions {
-        tail(function, &calls, panic_at);
+        tail(module, function, &calls, panic_at);
     }
     for flag in HELD {
         panic_at.remove_flag(Attribute::Function, flag);
@@ -32,7 +32,7 @@ pub(super) fn merge(module: &Module<'_>) -> Result<(), String> {
 }
 
 /// Lets all calls of a function lead to one.
-fn tail<'c>(function: Value<'c>, calls: &[Value<'c>], panic_at: Value<'c>) {
+fn tail<'c>(module: &Module<'c>, function: Value<'c>, calls: &[Value<'c>], panic_at: Value<'c>) {
     let [first, others @ ..] = calls else {
         return;
     };
@@ -64,6 +64,8 @@ fn tail<'c>(function: Value<'c>, calls: &[Value<'c>], panic_at: Value<'c>) {
             .take_while(|other| **other != call);
         rest.for_each(|instruction| instruction.erase());
         call.erase();
-        from.push_jump(block);
+        let jump = from.push_jump(block);
+        // The code generator would take away a block that is empty, and put what its panic tells into registers before the check.
+        jump.build_asm_before("", "", module.void_type(), &[]);
     }
 }

@@ -11,6 +11,7 @@ mod conditions;
 mod counters;
 mod distances;
 mod dominators;
+mod early_divisions;
 mod empty_rounds;
 mod indices;
 mod minima;
@@ -36,6 +37,9 @@ const SINK: &str = "function(sink)";
 
 /// What follows divisions by two ways. `instcombine` would compare 64 bits where the upper 32 decide.
 const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
+
+/// What follows branches that were joined.
+const SIMPLIFY: &str = "function(simplifycfg)";
 
 /// Decides the comparisons that are known: before loops are unrolled, as a way out of a loop is one less then.
 pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
@@ -107,5 +111,10 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         }
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
+    let divisions = has(early_divisions::is_division).into_iter();
+    let moved = divisions.filter(|f| early_divisions::run(*f, &Dominators::of(*f)));
+    if moved.count() > 0 {
+        module.run_passes(SIMPLIFY, None)?;
+    }
     Ok(())
 }

@@ -34,6 +34,11 @@ use segments::{Segment, Segments};
 /// The form that `together` needs.
 const FORM: &str = "function(loop-simplify,lcssa)";
 
+/// Whether an instruction accesses no memory but a thread's own and such that no thread writes, and orders nothing.
+pub(super) fn accesses_nothing(instruction: Value<'_>) -> bool {
+    accesses::of(instruction).is_empty()
+}
+
 /// Removes what is not needed from kernels.
 pub(super) fn remove(module: &Module<'_>) -> Result<(), String> {
     if barriers::has_others(module) {

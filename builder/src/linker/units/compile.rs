@@ -10,8 +10,8 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, copies, dump, float,
-    joined_checks, launch_facts, launch_parameters,
+    LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, cold_values, copies,
+    dump, float, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
 };
 use crate::linker::{
     lines, local_arrays, narrow, needless_barriers, panic_tails, panics, pointer_values,
@@ -116,6 +116,7 @@ fn compile_here(
     copies::widen_of_slots(&module);
     chosen_slots::resolve(&module);
     local_arrays::mark(&module)?;
+    joined_conditions::join(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
     for _ in 0..MOST_TIMES {
@@ -133,6 +134,7 @@ fn compile_here(
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
     needless_barriers::remove(&module)?;
     narrow::decide(&module, &machine)?;
+    late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;
     // After unrolling: the copies of a round have the counter of their remainders in common.
@@ -144,6 +146,7 @@ fn compile_here(
     for handler in site_handlers {
         handler.internalise();
     }
+    cold_values::sink(&module);
     panic_tails::merge(&module)?;
 
     // What must not disturb them.

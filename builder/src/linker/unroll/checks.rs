@@ -35,8 +35,17 @@ struct Check<'c> {
     next: Block<'c>,
     value: Value<'c>,
     limit: Value<'c>,
-    step: Step<'c>,
+    values: Values<'c>,
     bits: u32,
+}
+
+/// Which values a check compares.
+#[derive(Clone, Copy)]
+enum Values<'c> {
+    /// One that each round changes by a step.
+    Steps(Step<'c>),
+    /// Some that are not greater than this.
+    UpTo(u64),
 }
 
 /// Gives the loops of a function such a copy; whether there were any.
@@ -49,8 +58,6 @@ pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
 fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     if instructions().count() > MOST_INSTRUCTIONS
-        // Which is elementwise, and waits for memory in any case.
-        || instructions().any(|i| i.opcode() == opcode::STORE)
         || !instructions().all(|i| copies::may_be_copied(i) && !copies::is_meeting(i))
     {
         return false;
@@ -58,6 +65,12 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let Some(test) = Test::of(module, found) else {
         return false;
     };
+    // An elementwise loop over what a block or a warp has is short: what is tested before it costs more than the checks.
+    let is_elementwise = instructions().any(|i| i.opcode() == opcode::STORE);
+    let is_of_grid = || test.step.value.is_some_and(|(step, _)| has_blocks(step));
+    if is_elementwise && !is_of_grid() {
+        return false;
+    }
     let checks = checks(module, found);
     if checks.is_empty() || checks.len() > MOST_CHECKS {
         return false;
@@ -75,6 +88,19 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let latch = found.latch.terminator();
     latch.inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
     true
+}
+
+/// Whether a step is computed from the number of the grid's blocks.
+fn has_blocks(step: Value<'_>) -> bool {
+    const BLOCKS: &str = "llvm.nvvm.read.ptx.sreg.nctaid.";
+    let callee = step.is_call().then(|| step.callee()).flatten();
+    if callee.is_some_and(|callee| callee.name().starts_with(BLOCKS)) {
+        return true;
+    }
+    let is_product =
+        step.is_call() || [opcode::MUL, opcode::SHL, opcode::ZEXT].contains(&step.opcode());
+    let mut factors = (0..step.operand_count()).filter_map(|n| step.operand(n));
+    is_product && factors.any(has_blocks)
 }
 
 /// The checks that every round makes.
@@ -121,16 +147,32 @@ fn check<'c>(
     let bits = value
         .integer_bits()
         .filter(|bits| matches!(bits, 32 | 64))?;
-    let step = changes.of(value)?;
-    let is_check = is_inside(found, value) && !is_inside(found, limit) && step != Step::ZERO;
+    let values = match changes.of(value) {
+        Some(step) if step != Step::ZERO => Values::Steps(step),
+        Some(_) => return None,
+        None => Values::UpTo(greatest(value)?),
+    };
+    let is_check = is_inside(found, value) && !is_inside(found, limit);
     is_check.then_some(Check {
         block,
         next,
         value,
         limit,
-        step,
+        values,
         bits,
     })
+}
+
+/// The greatest number that a value of few bits may be.
+fn greatest(value: Value<'_>) -> Option<u64> {
+    match value.opcode() {
+        opcode::ZEXT => match value.operand(0)?.integer_bits()? {
+            bits @ ..=16 => Some((1 << bits) - 1),
+            _ => greatest(value.operand(0)?),
+        },
+        opcode::AND => value.operand(1)?.as_integer(),
+        _ => None,
+    }
 }
 
 /// Puts whether all rounds pass the checks at the end of the block before the loop.
@@ -141,7 +183,10 @@ fn all_pass<'c>(found: &Loop<'c>, test: &Test<'c>, checks: &[Check<'c>]) -> Opti
     let ends = [test.less, test.more].map(|value| in_first_round(found, value));
     let starts: Option<Vec<_>> = checks
         .iter()
-        .map(|check| in_first_round(found, check.value))
+        .map(|check| match check.values {
+            Values::Steps(_) => in_first_round(found, check.value),
+            Values::UpTo(greatest) => Some(Value::integer_like(greatest, check.value)),
+        })
         .collect();
     let like = match test.bits {
         64 => Value::integer(0, test.less),
@@ -163,7 +208,12 @@ fn all_pass<'c>(found: &Loop<'c>, test: &Test<'c>, checks: &[Check<'c>]) -> Opti
     };
     let rounds = tests.rounds(found, test, less, more)?;
     for (check, start) in checks.iter().zip(starts) {
-        tests.passes(check, start, &rounds)?;
+        tests
+            .parts
+            .push(place.comparison(predicate::LESS, start, check.limit));
+        if let Values::Steps(step) = check.values {
+            tests.passes(check, step, start, &rounds)?;
+        }
     }
     // What was never computed where the first round leaves the loop may be poison, and any answer is right then.
     let parts = tests.parts.into_iter().map(|part| place.freeze(part));
@@ -256,14 +306,17 @@ impl<'c> Tests<'c> {
         }))
     }
 
-    /// Adds that a check's value, `start` in the first round, is below its limit in all rounds.
-    fn passes(&mut self, check: &Check<'c>, start: Value<'c>, rounds: &Rounds<'c>) -> Option<()> {
+    /// Adds that a check's value, `start` in the first round and below its limit there, is so in all rounds.
+    fn passes(
+        &mut self,
+        check: &Check<'c>,
+        of_check: Step<'c>,
+        start: Value<'c>,
+        rounds: &Rounds<'c>,
+    ) -> Option<()> {
         let place = self.place;
         let constant = |number| place.constant(check.bits, number);
-        let limit = check.limit;
-        self.parts
-            .push(place.comparison(predicate::LESS, start, limit));
-        let room = place.binary(opcode::SUB, limit, start);
+        let room = place.binary(opcode::SUB, check.limit, start);
         let rounds = match *rounds {
             Rounds::Number(rounds) => rounds,
             // As many steps, so the last value is nearer to the first than `distance + step`.
@@ -272,7 +325,7 @@ impl<'c> Tests<'c> {
                 step,
                 bits,
             } => {
-                if step != check.step || bits != check.bits {
+                if step != of_check || bits != check.bits {
                     return None;
                 }
                 let step = self.number(step, bits)?;
@@ -285,7 +338,7 @@ impl<'c> Tests<'c> {
             }
         };
         let last = place.binary(opcode::SUB, room, constant(1));
-        let (size, room) = match check.step {
+        let (size, room) = match of_check {
             Step {
                 value: None,
                 constant,
@@ -305,7 +358,7 @@ impl<'c> Tests<'c> {
         }
         // Products of numbers of 32 bits are exact.
         let step = match size {
-            0 => place.resized(self.number(check.step, check.bits)?, 64),
+            0 => place.resized(self.number(of_check, check.bits)?, 64),
             _ => place.constant(64, size),
         };
         let both = place.binary(opcode::OR, rounds, step);

@@ -1,0 +1,119 @@
+//! What only panics tell is computed where they do.
+//!
+//! ```text
+//! wide = sext top                          branch top < 16, next, panic
+//! branch top < 16, next, panic             panic: wide = sext top
+//! panic: panic_at place, 16, wide                 panic_at place, 16, wide
+//! ```
+//!
+//! LLVM moves a value to its only user. An index that several checks tell of is computed once, on the way that all threads go. Here each
+//! panic gets a copy, if it takes one register to compute it: then no more are held for the panic than before.
+
+use rustc_hash::FxHashSet as HashSet;
+
+use crate::llvm::{Block, Module, Value, opcode};
+
+const OTHERS: [i32; 4] = [opcode::ZEXT, opcode::SEXT, opcode::TRUNC, opcode::ASHR];
+
+/// Moves all such values.
+pub(super) fn sink(module: &Module<'_>) {
+    for function in module.functions() {
+        let blocks = function.blocks();
+        let cold = cold(&blocks);
+        // A value's operands after the value: they may have no other user then.
+        for &block in blocks.iter().filter(|block| !cold.contains(block)) {
+            for value in block.instructions().into_iter().rev() {
+                if is_moved(value, &cold) {
+                    move_to_users(value);
+                }
+            }
+        }
+    }
+}
+
+/// The blocks from which only panics are reached.
+fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
+    let ends = |block: &Block<'c>| {
+        block
+            .terminator()
+            .is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
+    };
+    let mut cold: HashSet<_> = blocks.iter().copied().filter(ends).collect();
+    loop {
+        let before = cold.len();
+        for &block in blocks {
+            let to = block.successors();
+            if !to.is_empty() && to.iter().all(|to| cold.contains(to)) {
+                cold.insert(block);
+            }
+        }
+        if cold.len() == before {
+            return cold;
+        }
+    }
+}
+
+fn is_moved<'c>(value: Value<'c>, cold: &HashSet<Block<'c>>) -> bool {
+    let is_plain =
+        opcode::PLAIN_ARITHMETIC.contains(&value.opcode()) || OTHERS.contains(&value.opcode());
+    if !is_plain || value.is_unused() {
+        return false;
+    }
+    let operands = (0..value.operand_count()).filter_map(|n| value.operand(n));
+    let held: HashSet<_> = operands.filter(|o| o.as_integer().is_none()).collect();
+    held.len() <= 1
+        && value
+            .users()
+            .into_iter()
+            .all(|user| is_cold(user, value, cold))
+}
+
+/// Whether an instruction uses a value only on the way to a panic.
+fn is_cold<'c>(user: Value<'c>, value: Value<'c>, cold: &HashSet<Block<'c>>) -> bool {
+    if user.opcode() == opcode::PHI {
+        let mut incoming = user.incoming().into_iter();
+        return incoming.all(|(from, block)| from != value || cold.contains(&block));
+    }
+    cold.contains(&user.block())
+}
+
+/// Gives each place that uses a value a copy of its own.
+fn move_to_users(value: Value<'_>) {
+    let mut users = value.users();
+    users.dedup();
+    for user in users {
+        if user.opcode() == opcode::PHI {
+            copy_for_phi(value, user);
+            continue;
+        }
+        let copy = user.build_copy_before(value);
+        for n in (0..user.operand_count()).filter(|n| user.operand(*n) == Some(value)) {
+            user.set_operand(n, copy);
+        }
+        // A second use by the same instruction has had its copy already.
+        if copy.is_unused() {
+            copy.erase();
+        }
+    }
+    if value.is_unused() {
+        value.erase();
+    }
+}
+
+/// Copies a value to the ends of the blocks from which a phi takes it: several ways from one block bring the same copy.
+fn copy_for_phi<'c>(value: Value<'c>, phi: Value<'c>) {
+    let mut copies: Vec<(Block<'c>, Value<'c>)> = Vec::new();
+    for (n, (from, block)) in (0..).zip(phi.incoming()) {
+        if from != value {
+            continue;
+        }
+        let known = copies.iter().find(|(known, _)| *known == block);
+        let copy = match (known, block.terminator()) {
+            (Some((_, copy)), _) => *copy,
+            (None, Some(end)) => end.build_copy_before(value),
+            (None, None) => continue,
+        };
+        copies.push((block, copy));
+        phi.set_operand(n, copy);
+    }
+}
