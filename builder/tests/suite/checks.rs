@@ -32,3 +32,28 @@ fn stay_where_the_thread_exits_or_reads_what_it_stored() {
     assert_eq!(branches("exits_around_shared_stores"), 4);
     assert_eq!(branches("panics_that_read_shared_memory"), 4);
 }
+
+/// The way of the threads that do not panic, from the load of the index on, and the rest.
+fn ways(kernel: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+    let body = body(features(), kernel);
+    let first = position(&body, "@%p");
+    let barrier = position(&body, "bar.sync");
+    let check = barrier + position(&body[barrier..], "@%p");
+    let is_hot = |n: &usize| *n < first || (barrier..check).contains(n);
+    let (hot, cold): (Vec<_>, Vec<_>) = (0..body.len()).partition(is_hot);
+    let lines = |of: Vec<usize>| of.into_iter().map(|n| body[n]).collect();
+    (lines(hot), lines(cold))
+}
+
+#[test]
+fn tell_an_index_that_is_computed_where_they_fail() {
+    let (hot, cold) = ways("index_that_panics_tell");
+    assert_eq!(count(&hot, "cvt.s64.s32"), 0, "{hot:#?}");
+    assert!(count(&cold, "cvt.s64.s32") >= 2, "{cold:#?}");
+}
+
+#[test]
+fn tell_an_index_that_is_needed_anyway_as_it_is() {
+    let body = body(features(), "index_that_is_needed");
+    assert_eq!(count(&body, "cvt.s64.s32"), 1, "{body:#?}");
+}

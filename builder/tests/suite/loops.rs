@@ -246,3 +246,45 @@ fn places_in_exact_blocks_are_below_each_extent() {
     let bounded = body(features(), "places_in_bounded_blocks");
     assert!(count(&bounded, "setp") >= 2, "{bounded:#?}");
 }
+
+/// The stores behind the check of a round, and those of rounds that have none.
+fn stores_with_and_without_check(kernel: &str) -> [usize; 2] {
+    let body = body(features(), kernel);
+    // A round begins at a label; a check that it passes is a branch behind that.
+    let is_checked = |store: usize| {
+        let mut before = body[..store].iter().rev();
+        before
+            .find(|line| line.ends_with(':') || line.contains("bra"))
+            .is_some_and(|line| line.contains("bra"))
+    };
+    let stores = (0..body.len()).filter(|n| body[*n].contains("st.global"));
+    let (with, without): (Vec<_>, Vec<_>) = stores.partition(|store| is_checked(*store));
+    [with.len(), without.len()]
+}
+
+#[test]
+fn rounds_of_the_grid_that_store_and_pass_their_checks_make_none() {
+    for kernel in ["loop_over_grid_with_table", "loop_over_grid_of_pairs"] {
+        // Four rounds at once, and one of those that are left; the loop with its checks is beside them.
+        assert_eq!(stores_with_and_without_check(kernel), [1, 5], "{kernel}");
+    }
+    // The greatest byte decides.
+    let body = body(features(), "loop_over_grid_with_table");
+    let first_load = position(&body, LOAD);
+    let is_test = |line: &&&str| line.starts_with("setp") && line.contains(", 256;");
+    let tests = body[..first_load].iter().filter(is_test);
+    assert_eq!(tests.count(), 1, "{body:#?}");
+}
+
+#[test]
+fn rounds_of_a_block_or_a_warp_that_store_have_their_checks() {
+    for kernel in ["loop_over_block_with_table", "loop_over_warp_with_table"] {
+        assert_eq!(stores_with_and_without_check(kernel), [1, 0], "{kernel}");
+    }
+}
+
+#[test]
+fn a_table_that_is_asked_for_any_word_is_checked_each_time() {
+    let kernel = "loop_over_grid_with_words";
+    assert_eq!(stores_with_and_without_check(kernel), [1, 0]);
+}

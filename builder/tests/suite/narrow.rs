@@ -132,3 +132,35 @@ fn elements_a_constant_apart_have_one_product() {
     let products = count(&body, "mul.wide.u32") + count(&body, "shl.b64");
     assert!(products <= 2, "of x and of out: {body:#?}");
 }
+
+#[test]
+fn parts_of_an_index_are_divided_together() {
+    let body = body(features(), "parts_of_an_index");
+    let divisions: Vec<_> = (0..body.len())
+        .filter(|n| body[*n].contains("div.u32") || body[*n].contains("rem.u32"))
+        .collect();
+    assert_eq!(divisions.len(), 3, "{body:#?}");
+    let between = &body[divisions[0]..divisions[2]];
+    assert_eq!(count(between, "bra"), 0, "{body:#?}");
+    assert_eq!(count(between, ":"), 0, "{body:#?}");
+    // What is tested of them decides one branch.
+    assert_eq!(count(&body[divisions[2]..], "bra"), 1, "{body:#?}");
+}
+
+#[test]
+fn divisions_of_other_numbers_stay_where_they_are_needed() {
+    let body = body(features(), "other_divisions");
+    let first = position(&body, "div.u32");
+    let between = &body[first + 1..];
+    let second = position(between, "div.u32");
+    assert_eq!(count(&between[..second], "bra"), 1, "{body:#?}");
+}
+
+#[test]
+fn divisions_in_loops_stay_there() {
+    let body = body(features(), "divisions_in_a_loop");
+    let first = position(&body, "div.u32");
+    let between = &body[first + 1..];
+    let second = position(between, "div.u32");
+    assert!(count(&between[..second], "bra") >= 1, "{body:#?}");
+}

@@ -95,3 +95,11 @@ pub fn rounds_that_write(x: &[u32], count: usize, mut out: RowPerBlock<u32>) {
         }
     }
 }
+
+/// Looks up bytes in a table, and panics at the first one that the table does not have.
+#[kernel]
+pub fn looks_up(x: &[u8], table: &[u32], mut out: PerThread<[u32]>) {
+    for (i, out) in out.strided() {
+        *out = table[usize::from(x[i])];
+    }
+}

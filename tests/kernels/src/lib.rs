@@ -44,6 +44,7 @@ pub mod output;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;
+pub mod stores;
 pub mod texture;
 pub mod views;
 pub mod warps;

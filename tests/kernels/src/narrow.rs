@@ -315,3 +315,29 @@ pub fn three_checks(x: &[u32], y: &[u32], at: [u64; 3], mut out: PerThread<[u32]
         *out = x[a].wrapping_add(y[b]).wrapping_add(x[c + 1]);
     }
 }
+
+/// An index taken apart where the second length may be 0.
+fn parts(i: u32, width: u32, height: u32) -> u32 {
+    if width == 0 {
+        return 1;
+    }
+    let column = i % width;
+    if column > 0 && height != 0 && i / width % height > 0 {
+        column ^ i / height
+    } else {
+        2
+    }
+}
+
+/// [`parts`] of each index.
+#[kernel]
+pub fn index_parts(at: &[u32], width: u32, height: u32, mut out: PerThread<[u32]>) {
+    if let (Some(&at), Some(out)) = (at.get(thread::index()), out.mine()) {
+        *out = parts(at, width, height);
+    }
+}
+
+/// What [`index_parts()`] gives.
+pub fn index_parts_on_host(at: u32, width: u32, height: u32) -> u32 {
+    parts(at, width, height)
+}

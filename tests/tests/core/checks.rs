@@ -150,3 +150,81 @@ fn what_rounds_have_written_before_one_panics_is_there() -> Result<()> {
     }
     Ok(())
 }
+
+/// A loop of rounds that all pass their checks is beside the one that makes them.
+#[test]
+fn rounds_of_the_grid_are_there_without_checks() {
+    let all = instructions(SM_90, "looks_up");
+    let stores = all.iter().filter(|line| line.starts_with("st.global"));
+    assert!(stores.count() > 1, "{all:#?}");
+}
+
+#[test]
+fn a_table_that_has_all_bytes_is_looked_up() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::looks_up)?;
+    let table = numbers(256);
+    for length in [0, 1, 31, 64, 65, 500] {
+        let bytes: Vec<u8> = (0..length).map(|i| (i * 7 % 251) as u8).collect();
+        let x = stream.upload(&bytes)?;
+        let expected: Vec<u32> = bytes.iter().map(|byte| table[usize::from(*byte)]).collect();
+        // One of these has each byte that is asked for, and no more.
+        for entries in [256, 251] {
+            let entries = stream.upload(&table[..entries])?;
+            let mut out = stream.zeroed::<u32>(length)?;
+            stream.launch(&kernel, Grid::new(2, 32), (&x, &entries, &mut out))?;
+            assert_eq!(stream.download(&out)?, expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_byte_that_a_table_does_not_have_is_told_and_those_before_are_looked_up() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::looks_up)?;
+    for entries in [0, 1, 100, 255] {
+        let table = numbers(entries);
+        for (length, first) in [(1, 0), (9, 0), (9, 3), (9, 4), (9, 8), (70, 40)] {
+            if entries == 0 && first > 0 {
+                continue;
+            }
+            let wrong = entries.max(1) - usize::from(entries == 0);
+            let byte = |i: usize| match i {
+                _ if i == first => wrong,
+                _ if i > first => 255,
+                _ => i * 7 % entries.max(1),
+            };
+            let bytes: Vec<u8> = (0..length).map(|i| byte(i) as u8).collect();
+            let (x, entries_there) = (stream.upload(&bytes)?, stream.upload(&table)?);
+            let mut out = stream.zeroed::<u32>(length)?;
+            stream.launch(&kernel, Grid::new(1, 1), (&x, &entries_there, &mut out))?;
+            let Err(Error::KernelPanic(panic)) = stream.synchronize() else {
+                panic!("no panic: {entries} entries, {first}");
+            };
+            let message =
+                format!("index out of bounds: the len is {entries} but the index is {wrong}");
+            assert!(panic.message.contains(&message), "{}", panic.message);
+            let written = bytes[..first]
+                .iter()
+                .map(|byte| table[usize::from(*byte)])
+                .chain(std::iter::repeat(0));
+            let expected: Vec<u32> = written.take(length).collect();
+            assert_eq!(stream.download(&out)?, expected);
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of the two places at which the kernel panics.
+#[test]
+fn the_number_of_a_place_is_known_where_its_check_fails_alone() {
+    let all = instructions(SM_90, "writes_before_panics");
+    let end = all.iter().position(|line| line == "ret").unwrap();
+    for number in ["mov.b32 %r, 0", "mov.b32 %r, 1"] {
+        let has = |part: &[String]| part.iter().any(|line| line == number);
+        assert!(!has(&all[..end]) && has(&all[end..]), "{all:#?}");
+    }
+}

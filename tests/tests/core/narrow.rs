@@ -325,3 +325,30 @@ fn the_first_check_that_fails_tells() {
         );
     }
 }
+
+#[test]
+fn parts_of_an_index_whose_lengths_may_be_zero() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::index_parts).unwrap();
+    let starts: Vec<u32> = (0..40).chain([u32::MAX - 1, u32::MAX]).collect();
+    let at = stream.upload(&starts).unwrap();
+    for width in [0, 1, 2, 5, u32::MAX] {
+        for height in [0, 1, 3, u32::MAX] {
+            let mut out = stream.zeroed::<u32>(starts.len()).unwrap();
+            let arguments = (&at, width, height, &mut out);
+            stream
+                .launch(&kernel, Grid::cover(starts.len(), 32), arguments)
+                .unwrap();
+            let expected: Vec<_> = starts
+                .iter()
+                .map(|at| kernels::index_parts_on_host(*at, width, height))
+                .collect();
+            assert_eq!(
+                stream.download(&out).unwrap(),
+                expected,
+                "{width} x {height}"
+            );
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Stores that are overwritten on one way behind them, and stores that somebody may miss there.
+
+use super::support::*;
+
+/// The stores to global memory before the first branch, and all.
+fn stores(kernel: &str) -> (usize, usize) {
+    let body = body(features(), kernel);
+    let stores = |part: &[&str]| count(part, "st.global") + count(part, "st.volatile.global");
+    let released = count(&body, "st.release");
+    let branch = position(&body, "@%p");
+    (stores(&body[..branch]), stores(&body) + released)
+}
+
+#[test]
+fn what_one_way_overwrites_is_stored_once_on_each() {
+    for kernel in ["store_of_edges", "store_of_neighbours"] {
+        assert_eq!(stores(kernel), (0, 1), "{kernel}");
+    }
+}
+
+#[test]
+fn a_store_stays_that_may_be_read_before_the_next() {
+    assert_eq!(stores("store_read_between"), (1, 2));
+}
+
+#[test]
+fn a_store_stays_that_is_the_last_of_a_thread_that_panics_or_leaves() {
+    for kernel in ["store_before_panic", "store_before_exit"] {
+        assert_eq!(stores(kernel), (1, 2), "{kernel}");
+    }
+}
+
+#[test]
+fn a_store_stays_before_what_threads_agree_by() {
+    for kernel in [
+        "store_before_barrier",
+        "store_before_atomic",
+        "store_before_fence",
+        "store_before_volatile",
+        "store_before_release",
+    ] {
+        assert_eq!(stores(kernel), (1, 2), "{kernel}");
+    }
+}
+
+#[test]
+fn a_store_stays_that_is_not_overwritten_as_a_whole() {
+    for kernel in ["store_of_a_part", "store_of_the_next"] {
+        assert_eq!(stores(kernel), (1, 2), "{kernel}");
+    }
+}
+
+#[test]
+fn a_store_stays_before_a_loop_that_may_make_no_round() {
+    assert_eq!(stores("store_before_loop"), (1, 2));
+}
+
+/// The pointer is another one by then.
+#[test]
+fn a_store_stays_that_the_next_round_does_not_overwrite() {
+    let body = body(features(), "store_of_each_round");
+    let barrier = body.iter().rposition(|line| line.contains("bar.sync"));
+    let behind = &body[barrier.unwrap()..];
+    let store = position(behind, "st.global");
+    assert!(store < position(behind, "@%p"), "{body:#?}");
+}
+
+#[test]
+fn a_store_stays_that_may_be_to_an_array_which_is_read() {
+    let body = body(features(), "store_to_one_of_two");
+    assert_eq!(count(&body, "st.b32"), 2, "{body:#?}");
+    let (store, load) = (position(&body, "st.b32"), position(&body, "ld.local"));
+    assert!(store < load, "{body:#?}");
+}
