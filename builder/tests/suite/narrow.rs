@@ -164,3 +164,18 @@ fn divisions_in_loops_stay_there() {
     let second = position(between, "div.u32");
     assert!(count(&between[..second], "bra") >= 1, "{body:#?}");
 }
+
+#[test]
+fn a_number_in_a_window_is_compared_once() {
+    let body = body(features(), "in_a_window");
+    assert_eq!(count(&body, "setp"), 1, "{body:#?}");
+    assert_eq!(count(&body, "sub.s64"), 1, "{body:#?}");
+}
+
+#[test]
+fn a_number_in_any_window_is_compared_with_both_ends() {
+    for kernel in ["in_any_window", "behind_a_start"] {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "setp"), 2, "{body:#?}");
+    }
+}

@@ -341,3 +341,26 @@ pub fn index_parts(at: &[u32], width: u32, height: u32, mut out: PerThread<[u32]
 pub fn index_parts_on_host(at: u32, width: u32, height: u32) -> u32 {
     parts(at, width, height)
 }
+
+/// Where a number is in a window.
+fn place(x: u64, start: u32, length: u32) -> u64 {
+    let (start, length) = (u64::from(start), u64::from(length));
+    if x >= start && x - start < length {
+        x - start
+    } else {
+        u64::MAX
+    }
+}
+
+/// [`place`] of each number.
+#[kernel]
+pub fn places_in_a_window(at: &[u64], start: u32, length: u32, mut out: PerThread<[u64]>) {
+    if let (Some(&at), Some(out)) = (at.get(thread::index()), out.mine()) {
+        *out = place(at, start, length);
+    }
+}
+
+/// What [`places_in_a_window()`] gives.
+pub fn place_on_host(at: u64, start: u32, length: u32) -> u64 {
+    place(at, start, length)
+}

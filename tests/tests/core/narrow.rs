@@ -352,3 +352,36 @@ fn parts_of_an_index_whose_lengths_may_be_zero() {
         }
     }
 }
+
+#[test]
+fn places_in_a_window() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::places_in_a_window).unwrap();
+    let ends = [0, 1, 7, u32::MAX - 1, u32::MAX];
+    for start in ends {
+        for length in ends {
+            let (first, behind) = (u64::from(start), u64::from(start) + u64::from(length));
+            let starts = [
+                0,
+                first.wrapping_sub(1),
+                first,
+                first + 1,
+                behind.wrapping_sub(1),
+                behind,
+                behind + 1,
+                1 << 63,
+                u64::MAX,
+            ];
+            let at = stream.upload(&starts).unwrap();
+            let mut out = stream.zeroed::<u64>(starts.len()).unwrap();
+            let arguments = (&at, start, length, &mut out);
+            stream
+                .launch(&kernel, Grid::cover(starts.len(), 32), arguments)
+                .unwrap();
+            let expected = starts.map(|at| kernels::place_on_host(at, start, length));
+            let places = stream.download(&out).unwrap();
+            assert_eq!(places, expected, "{length} from {start}");
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod dominators;
 mod early_divisions;
 mod empty_rounds;
 mod indices;
+mod inside;
 mod minima;
 mod orders;
 mod ranges;
@@ -55,6 +56,9 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
         {
             is_changed |= distances::run(function, &Dominators::of(function));
             is_changed |= checks::run(function, &Dominators::of(function));
+        }
+        if function.instructions().into_iter().any(inside::is_both) {
+            is_changed |= inside::run(function, &Dominators::of(function));
         }
     }
     if is_changed {

@@ -1,0 +1,95 @@
+//! Whether a number is inside a range is one comparison: `start <= x && x - start < length` is `x - start < length`.
+//!
+//! Below the start the difference wraps around, and is greater than any length unless both are great. LLVM knows that of constants. A length is one of run time
+//! here, and at most half of what its type holds, as slices are.
+
+use super::dominators::Dominators;
+use super::orders::below;
+use super::values::Values;
+use crate::llvm::{Attribute, Place, Value, ValueKind, opcode, predicate};
+
+/// Whether an instruction is the choice that `&&` becomes.
+pub(super) fn is_both(instruction: Value<'_>) -> bool {
+    let is_no = |value: Value<'_>| value.integer_bits() == Some(1) && value.is_zero();
+    instruction.opcode() == opcode::SELECT && instruction.operand(2).is_some_and(is_no)
+}
+
+/// Replaces such pairs of a function; whether there were any.
+pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+    let values = Values::of(dominators);
+    let both = function.instructions().into_iter().filter(|i| is_both(*i));
+    let reachable = both.filter(|i| dominators.is_reachable(i.block()));
+    let found: Vec<_> = reachable
+        .filter_map(|both| Some((both, Inside::of(both, &values)?)))
+        .collect();
+    for (both, inside) in &found {
+        let place = Place::before(*both);
+        // Below the start it does wrap around.
+        let difference = place.binary(opcode::SUB, inside.number, inside.start);
+        let predicate = match inside.is_strict {
+            true => predicate::LESS,
+            false => predicate::LESS_OR_EQUAL,
+        };
+        both.replace_uses_with(place.comparison(predicate, difference, inside.length));
+        both.erase();
+    }
+    !found.is_empty()
+}
+
+/// A number that is at least `start`, and less than `start + length`, or not more.
+struct Inside<'c> {
+    number: Value<'c>,
+    start: Value<'c>,
+    length: Value<'c>,
+    is_strict: bool,
+}
+
+impl<'c> Inside<'c> {
+    fn of(both: Value<'c>, values: &Values<'_, 'c>) -> Option<Inside<'c>> {
+        let conditions = (both.operand(0)?, both.operand(1)?);
+        let is_comparison = |value: Value<'c>| {
+            value.kind() == ValueKind::Instruction && value.opcode() == opcode::ICMP
+        };
+        if !is_comparison(conditions.0) || !is_comparison(conditions.1) {
+            return None;
+        }
+        let (start, number, is_beyond) = below(conditions.0)?;
+        let (difference, length, is_strict) = below(conditions.1)?;
+        let bits = length.integer_bits().filter(|_| !length.is_pointer())?;
+        let is_difference = difference.kind() == ValueKind::Instruction
+            && difference.opcode() == opcode::SUB
+            && difference.operand(0) == Some(number)
+            && difference.operand(1) == Some(start);
+        if is_beyond || !is_difference || !is_defined(length) {
+            return None;
+        }
+        let most = |value| {
+            let range = values.at(value, both.block())?;
+            range.is_non_negative().then_some(range.high)
+        };
+        let sum = most(start)? + most(length)?;
+        (sum < 1 << bits).then_some(Inside {
+            number,
+            start,
+            length,
+            is_strict,
+        })
+    }
+}
+
+/// Whether a value is never poison, also where it was not asked for before.
+fn is_defined(value: Value<'_>) -> bool {
+    if value.as_integer().is_some() {
+        return true;
+    }
+    if value.kind() == ValueKind::Instruction {
+        let is_extended = matches!(value.opcode(), opcode::ZEXT | opcode::SEXT);
+        return is_extended && value.operand(0).is_some_and(is_defined);
+    }
+    let Some(function) = value.parameter_of() else {
+        return false;
+    };
+    let mut parameters = 0..function.parameter_count();
+    let number = parameters.find(|n| function.parameter(*n) == Some(value));
+    number.is_some_and(|n| function.has_flag(Attribute::Parameter(n), "noundef"))
+}
