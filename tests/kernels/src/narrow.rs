@@ -364,3 +364,25 @@ pub fn places_in_a_window(at: &[u64], start: u32, length: u32, mut out: PerThrea
 pub fn place_on_host(at: u64, start: u32, length: u32) -> u64 {
     place(at, start, length)
 }
+
+/// Quotients and remainders of 32 bits; 0 where the divisor is.
+#[kernel]
+pub fn divisions(
+    numbers: &[u32],
+    divisors: &[u32],
+    mut quotients: PerThread<[u32]>,
+    mut remainders: PerThread<[u32]>,
+) {
+    let (Some(&divisor), Some(quotient), Some(remainder)) = (
+        divisors.get(thread::index()),
+        quotients.mine(),
+        remainders.mine(),
+    ) else {
+        return;
+    };
+    // Each alone: a remainder of a quotient that is known takes no division.
+    *quotient = numbers[thread::index()].checked_div(divisor).unwrap_or(0);
+    *remainder = (!numbers[thread::index()])
+        .checked_rem(divisor)
+        .unwrap_or(0);
+}

@@ -385,3 +385,50 @@ fn places_in_a_window() {
         }
     }
 }
+
+#[test]
+fn divisions_of_32_bits_are_exact() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::divisions).unwrap();
+    let powers = (0..32).flat_map(|n| [(1u32 << n) - 1, 1 << n, (1 << n) + 1]);
+    let great = [
+        u32::MAX - 1,
+        u32::MAX,
+        0x5555_5555,
+        0xaaaa_aaaa,
+        0xffff_0000,
+    ];
+    let ends: Vec<u32> = powers.chain(great).collect();
+    let pairs = ends.iter().flat_map(|n| ends.iter().map(move |d| (*n, *d)));
+    // Beside multiples of a divisor the quotient is soonest wrong.
+    let mut random = 1u32;
+    let beside = (0..20_000).map(|n: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let divisor = (random >> (n % 31)).max(1);
+        let multiple = u32::MAX / divisor * divisor;
+        (multiple.wrapping_add(n % 3).wrapping_sub(1), divisor)
+    });
+    let (numbers, divisors): (Vec<u32>, Vec<u32>) = pairs.chain(beside).unzip();
+    let mut quotients = stream.zeroed::<u32>(numbers.len()).unwrap();
+    let mut remainders = stream.zeroed::<u32>(numbers.len()).unwrap();
+    let of_numbers = stream.upload(&numbers).unwrap();
+    let of_divisors = stream.upload(&divisors).unwrap();
+    let arguments = (&of_numbers, &of_divisors, &mut quotients, &mut remainders);
+    stream
+        .launch(&kernel, Grid::cover(numbers.len(), 256), arguments)
+        .unwrap();
+    let quotients = stream.download(&quotients).unwrap();
+    let remainders = stream.download(&remainders).unwrap();
+    for (n, (&number, &divisor)) in numbers.iter().zip(&divisors).enumerate() {
+        let expected = (
+            number.checked_div(divisor).unwrap_or(0),
+            (!number).checked_rem(divisor).unwrap_or(0),
+        );
+        assert_eq!(
+            (quotients[n], remainders[n]),
+            expected,
+            "{number} by {divisor}"
+        );
+    }
+}

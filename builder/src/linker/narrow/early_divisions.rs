@@ -8,24 +8,18 @@
 //!
 //! A division of run time begins with an approximate reciprocal, which takes some fifty cycles. Two in one block are computed at the same time; LLVM
 //! moves each to the block that uses it. It is moved back to a block above with a division of the same number, by the same one, or of which it takes the
-//! result; one above that is used behind that block alone comes down to it. Where a division is not needed the divisor may be 0: `div` and `rem` of PTX
-//! give some number then.
+//! result; one above that is used behind that block alone comes down to it. Where a division is not needed the divisor may be 0: what
+//! `quotients` makes of it gives some number then.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::dominators::Dominators;
+use super::quotients::{by_reciprocal, is_division};
 use crate::linker::joined_conditions;
 use crate::llvm::{Block, Place, Value, ValueKind, opcode};
 
 /// How many divisions are moved to one block at most: each may be computed in vain.
 const MOST: usize = 4;
-
-/// Whether an operation is such a division.
-pub(super) fn is_division(operation: Value<'_>) -> bool {
-    matches!(operation.opcode(), opcode::UDIV | opcode::UREM)
-        && operation.operand(0).and_then(Value::integer_bits) == Some(32)
-        && operation.operand(1).and_then(Value::as_integer).is_none()
-}
 
 /// How many operations may be executed in vain so that what is tested of the results is one condition.
 const MOST_TESTED: usize = 12;
@@ -138,17 +132,8 @@ fn is_known<'c>(operand: Option<Value<'c>>, at: Block<'c>, dominators: &Dominato
 /// The result, computed at the end of a block.
 fn compute<'c>(division: Value<'c>, to: Block<'c>) -> Option<Value<'c>> {
     let place = Place::before(to.terminator()?);
-    let operands = (0..2).map(|n| division.operand(n));
-    let operands = operands.collect::<Option<Vec<_>>>()?;
-    let operands: Vec<_> = operands
-        .into_iter()
-        .map(|operand| place.resized(whole(operand), 32))
-        .collect();
-    let text = match division.opcode() {
-        opcode::UDIV => "div.u32 $0, $1, $2;",
-        _ => "rem.u32 $0, $1, $2;",
-    };
-    Some(place.pure_assembly(text, "=r,r,r", division.ty(), &operands))
+    let operand = |n| Some(place.resized(whole(division.operand(n)?), 32));
+    Some(by_reciprocal(division, operand(0)?, operand(1)?, place))
 }
 
 fn ends_thread(block: Block<'_>) -> bool {

@@ -17,6 +17,7 @@ mod indices;
 mod inside;
 mod minima;
 mod orders;
+mod quotients;
 mod ranges;
 mod ring;
 mod rounds;
@@ -38,6 +39,9 @@ const SINK: &str = "function(sink)";
 
 /// What follows divisions by two ways. `instcombine` would compare 64 bits where the upper 32 decide.
 const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
+
+/// What follows divisions by one number.
+const COMMON: &str = "function(early-cse)";
 
 /// What follows branches that were joined.
 const SIMPLIFY: &str = "function(simplifycfg)";
@@ -115,10 +119,16 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         }
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
-    let divisions = has(early_divisions::is_division).into_iter();
+    let divisions = has(quotients::is_division).into_iter();
     let moved = divisions.filter(|f| early_divisions::run(*f, &Dominators::of(*f)));
     if moved.count() > 0 {
         module.run_passes(SIMPLIFY, None)?;
+    }
+    let divisions = has(quotients::is_division);
+    if !divisions.is_empty() {
+        let all = divisions.into_iter();
+        all.for_each(|function| quotients::run(&Dominators::of(function)));
+        module.run_passes(COMMON, None)?;
     }
     Ok(())
 }
