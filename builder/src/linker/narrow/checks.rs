@@ -84,7 +84,9 @@ pub(super) fn is_below<'c>(
     match smaller.opcode() {
         // Below its operand, unless it wraps around.
         opcode::ADD if is_difference(smaller, known) => of_operand(0, false),
-        opcode::SUB if smaller.never_wraps() => of_operand(0, is_strict),
+        opcode::SUB if smaller.never_wraps() || takes_less(smaller, known, depth) => {
+            of_operand(0, is_strict)
+        }
         opcode::UDIV | opcode::LSHR | opcode::UREM => of_operand(0, is_strict),
         opcode::AND => of_operand(0, is_strict) || of_operand(1, is_strict),
         opcode::SELECT => of_operand(1, is_strict) && of_operand(2, is_strict),
@@ -100,6 +102,12 @@ pub(super) fn is_below<'c>(
         }
         _ => false,
     }
+}
+
+/// Whether what a difference takes away is not more than what it is taken from.
+fn takes_less<'c>(difference: Value<'c>, known: &Known<'_, 'c>, depth: u32) -> bool {
+    let operands = difference.operand(1).zip(difference.operand(0));
+    operands.is_some_and(|(taken, from)| is_below(taken, from, false, known, depth))
 }
 
 /// Whether a sum with a constant is the difference of a number and a constant that is not greater.
