@@ -2,6 +2,11 @@
 
 use super::support::*;
 
+/// What stands in the PTX of a quotient and of a remainder of 32 bits, and of the reciprocal that both take.
+const QUOTIENT: &str = "@%p add.u32 %y, %y, 1; setp";
+const REMAINDER: &str = "{ .reg .pred %p; .reg .b32 %z; mul.hi.u32";
+const RECIPROCAL: &str = "rcp.approx";
+
 #[test]
 fn remainders_of_what_a_loop_counts_are_counters() {
     let body = body(features(), "remainders_of_a_counter");
@@ -15,10 +20,10 @@ fn remainders_of_what_a_loop_counts_are_counters() {
 fn a_place_in_a_ring_is_divided_once() {
     let body = body(features(), "place_in_a_ring");
     // Where it starts: of short lengths, and of small and of great numbers.
-    assert_eq!(count(&body, "rem.u32"), 2, "{body:#?}");
+    assert_eq!(count(&body, REMAINDER), 2, "{body:#?}");
     assert_eq!(count(&body, "rem.u64"), 1, "{body:#?}");
     let first_load = position(&body, "ld.global");
-    let remainder = position(&body, "rem.u32");
+    let remainder = position(&body, REMAINDER);
     assert!(
         remainder < first_load || !body[first_load..remainder].contains(&"ret;"),
         "{body:#?}"
@@ -28,17 +33,17 @@ fn a_place_in_a_ring_is_divided_once() {
 #[test]
 fn neighbours_take_one_division_of_32_bits() {
     let body = body(features(), "neighbours_on_a_ring");
-    assert_eq!(count(&body, "rem.u32"), 1, "{body:#?}");
+    assert_eq!(count(&body, REMAINDER), 1, "{body:#?}");
     assert_eq!(count(&body, "rem.u64"), 0, "{body:#?}");
 }
 
 #[test]
 fn one_test_decides_about_several_divisions() {
     let body = body(features(), "quotients");
-    assert_eq!(count(&body, "rem.u32"), 1, "{body:#?}");
+    assert_eq!(count(&body, REMAINDER), 1, "{body:#?}");
     assert_eq!(count(&body, "rem.u64"), 1, "{body:#?}");
     // The other remainder is what the quotient leaves.
-    assert_eq!(count(&body, "div.u32"), 1, "{body:#?}");
+    assert_eq!(count(&body, QUOTIENT), 1, "{body:#?}");
     assert_eq!(count(&body, "div.u64"), 1, "{body:#?}");
     assert_eq!(count(&body, "or.b64"), 2, "{body:#?}");
 }
@@ -46,7 +51,7 @@ fn one_test_decides_about_several_divisions() {
 #[test]
 fn bounds_make_tests_of_divisions_superfluous() {
     let body = body(features(), "short_quotient");
-    assert_eq!(count(&body, "div.u32"), 1, "{body:#?}");
+    assert_eq!(count(&body, QUOTIENT), 1, "{body:#?}");
     assert_eq!(count(&body, "div.u64"), 0, "{body:#?}");
 }
 
@@ -78,7 +83,7 @@ fn kernels_whose_lengths_matter_have_code_for_short_ones() {
     let lengths = body(features(), "short_lengths");
     // One test of both, and their product.
     assert_eq!(count(&lengths, "1073741824"), 1, "{lengths:#?}");
-    assert!(count(&lengths, "div.u32") >= 2, "{lengths:#?}");
+    assert!(count(&lengths, QUOTIENT) >= 2, "{lengths:#?}");
     assert!(count(&lengths, "div.u64") >= 1, "{lengths:#?}");
     // Nothing is saved there.
     assert_eq!(count(&body(features(), "quotients"), "1073741824"), 0);
@@ -137,7 +142,7 @@ fn elements_a_constant_apart_have_one_product() {
 fn parts_of_an_index_are_divided_together() {
     let body = body(features(), "parts_of_an_index");
     let divisions: Vec<_> = (0..body.len())
-        .filter(|n| body[*n].contains("div.u32") || body[*n].contains("rem.u32"))
+        .filter(|n| body[*n].contains(QUOTIENT) || body[*n].contains(REMAINDER))
         .collect();
     assert_eq!(divisions.len(), 3, "{body:#?}");
     let between = &body[divisions[0]..divisions[2]];
@@ -150,18 +155,18 @@ fn parts_of_an_index_are_divided_together() {
 #[test]
 fn divisions_of_other_numbers_stay_where_they_are_needed() {
     let body = body(features(), "other_divisions");
-    let first = position(&body, "div.u32");
+    let first = position(&body, QUOTIENT);
     let between = &body[first + 1..];
-    let second = position(between, "div.u32");
+    let second = position(between, QUOTIENT);
     assert_eq!(count(&between[..second], "bra"), 1, "{body:#?}");
 }
 
 #[test]
 fn divisions_in_loops_stay_there() {
     let body = body(features(), "divisions_in_a_loop");
-    let first = position(&body, "div.u32");
+    let first = position(&body, QUOTIENT);
     let between = &body[first + 1..];
-    let second = position(between, "div.u32");
+    let second = position(between, QUOTIENT);
     assert!(count(&between[..second], "bra") >= 1, "{body:#?}");
 }
 
@@ -178,4 +183,15 @@ fn a_number_in_any_window_is_compared_with_both_ends() {
         let body = body(features(), kernel);
         assert_eq!(count(&body, "setp"), 2, "{body:#?}");
     }
+}
+
+#[test]
+fn divisions_by_one_number_have_a_reciprocal_in_common() {
+    let body = body(features(), "parts_of_an_index");
+    assert_eq!(count(&body, RECIPROCAL), 3, "{body:#?}");
+    let twice = self::body(features(), "twice_by_one_number");
+    assert_eq!(count(&twice, QUOTIENT), 2, "{twice:#?}");
+    assert_eq!(count(&twice, RECIPROCAL), 1, "{twice:#?}");
+    // Nothing asks for a divisor of 0 but the kernel.
+    assert_eq!(count(&twice, "div."), 0, "{twice:#?}");
 }
