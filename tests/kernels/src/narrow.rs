@@ -323,7 +323,7 @@ fn parts(i: u32, width: u32, height: u32) -> u32 {
     }
     let column = i % width;
     if column > 0 && height != 0 && i / width % height > 0 {
-        column ^ i / height
+        column ^ (i / height)
     } else {
         2
     }
