@@ -33,12 +33,8 @@ pub(super) fn sink(module: &Module<'_>) {
 
 /// The blocks from which only panics are reached.
 fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
-    let ends = |block: &Block<'c>| {
-        block
-            .terminator()
-            .is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
-    };
-    let mut cold: HashSet<_> = blocks.iter().copied().filter(ends).collect();
+    let ends = blocks.iter().copied().filter(|block| block.is_dead_end());
+    let mut cold: HashSet<_> = ends.collect();
     loop {
         let before = cold.len();
         for &block in blocks {
@@ -79,9 +75,7 @@ fn is_cold<'c>(user: Value<'c>, value: Value<'c>, cold: &HashSet<Block<'c>>) -> 
 
 /// Gives each place that uses a value a copy of its own.
 fn move_to_users(value: Value<'_>) {
-    let mut users = value.users();
-    users.dedup();
-    for user in users {
+    for user in value.users() {
         if user.opcode() == opcode::PHI {
             copy_for_phi(value, user);
             continue;

@@ -11,7 +11,8 @@
 //! not two, which all threads of a warp come to together; what is stored on both ways of several conditions is stored once; and ptxas gives the
 //! instructions behind one branch a predicate. Branches to panics are left alone: `joined_checks` knows more of them.
 //!
-//! It runs before LLVM's pipeline, which turns loops round so that they test at their ends.
+//! It runs before LLVM's pipeline, which turns loops round so that they test at their ends, and again behind passes of the linker's own that take away what
+//! stood between two conditions.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -94,7 +95,7 @@ impl<'c> Pair<'c> {
                     && leading.get(&second) == Some(&1)
                     && ![next, other].contains(&second)
                     && other != first
-                    && ![next, other].into_iter().any(is_panic)
+                    && ![next, other].into_iter().any(Block::is_dead_end)
                     && pair.is_cheap(most)
                     && pair.is_same();
                 may_be_joined.then_some(pair)
@@ -157,10 +158,4 @@ fn ways(block: Block<'_>) -> Option<[Block<'_>; 2]> {
     let ways: [Block<'_>; 2] = branch.successors().try_into().ok()?;
     let is_constant = || branch.operand(0).and_then(Value::as_integer).is_some();
     (branch.opcode() == opcode::BRANCH && ways[0] != ways[1] && !is_constant()).then_some(ways)
-}
-
-fn is_panic(block: Block<'_>) -> bool {
-    block
-        .terminator()
-        .is_none_or(|end| end.opcode() == opcode::UNREACHABLE)
 }

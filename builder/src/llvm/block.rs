@@ -154,6 +154,12 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Whether no thread goes on behind it: it ends in `unreachable`, as behind a panic.
+    pub fn is_dead_end(self) -> bool {
+        let end = self.terminator();
+        end.is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
+    }
+
     /// Where it leads, as often as it does.
     pub fn successors(self) -> Vec<Block<'c>> {
         self.terminator().map(Value::successors).unwrap_or_default()

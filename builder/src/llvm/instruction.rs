@@ -249,6 +249,14 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The function whose parameter this is, and the parameter's number; `None` for other values.
+    pub fn as_parameter(self) -> Option<(Value<'c>, u32)> {
+        let function = self.parameter_of()?;
+        let mut numbers = 0..function.parameter_count();
+        let number = numbers.find(|n| function.parameter(*n) == Some(self))?;
+        Some((function, number))
+    }
+
     /// Adds a flag attribute to a call.
     pub fn add_call_flag(self, name: &str) {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

@@ -171,9 +171,7 @@ fn most_of(value: Value<'_>, depth: u32) -> Option<u64> {
     if let Some(number) = value.as_integer() {
         return Some(number);
     }
-    if let Some(function) = value.parameter_of() {
-        let mut parameters = 0..function.parameter_count();
-        let number = parameters.find(|n| function.parameter(*n) == Some(value))?;
+    if let Some((function, number)) = value.as_parameter() {
         let length = function.text_attribute(Attribute::Parameter(number), LENGTH);
         return length.and_then(|most| most.parse().ok()).or_else(of_type);
     }

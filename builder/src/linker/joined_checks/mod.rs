@@ -81,11 +81,7 @@ impl<'c> Found<'c> {
     }
 
     fn is_panic(&self, block: Block<'c>) -> bool {
-        let ends = || {
-            let end = block.terminator();
-            end.is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
-        };
-        self.is_reached_once(block) && (self.telling.contains(&block) || ends())
+        self.is_reached_once(block) && (self.telling.contains(&block) || block.is_dead_end())
             || effects::is_only_trap(block)
     }
 

@@ -21,8 +21,7 @@ pub(super) fn give(function: Value<'_>) {
     let blocks = function.blocks();
     let ways = Ways::of(&blocks);
     for &panic in &blocks {
-        let ends = panic.terminator().map(Value::opcode) == Some(opcode::UNREACHABLE);
-        if ends && panics_at_place(panic) && effects::reads_nothing(panic) {
+        if panic.is_dead_end() && panics_at_place(panic) && effects::reads_nothing(panic) {
             // Those of other panics stay as they are.
             copy_for_all(function, panic, ways.to(panic));
         }

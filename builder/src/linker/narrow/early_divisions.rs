@@ -27,12 +27,14 @@ const MOST_TESTED: usize = 12;
 /// Moves the divisions of a function; whether there were any.
 pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
     let mut all = Vec::new();
-    for block in dominators.order() {
-        let divisions = block.instructions().into_iter().filter(|i| is_division(*i));
-        all.extend(divisions.map(|division| (division, *block)));
+    for &block in dominators.order() {
+        let mut found = block.instructions();
+        found.retain(|i| is_division(*i));
+        // A thread that goes round in a loop may need it in some rounds alone, and one that panics needs no speed.
+        if !found.is_empty() && !block.is_dead_end() && !is_in_cycle(block) {
+            all.extend(found.into_iter().map(|division| (division, block)));
+        }
     }
-    // A thread that goes round in a loop may need it in some rounds alone, and one that panics needs no speed.
-    all.retain(|(_, block)| !is_in_cycle(*block) && !ends_thread(*block));
     let mut moved: HashMap<_, usize> = HashMap::default();
     for n in 0..all.len() {
         let (division, from) = all[n];
@@ -134,11 +136,6 @@ fn compute<'c>(division: Value<'c>, to: Block<'c>) -> Option<Value<'c>> {
     let place = Place::before(to.terminator()?);
     let operand = |n| Some(place.resized(whole(division.operand(n)?), 32));
     Some(by_reciprocal(division, operand(0)?, operand(1)?, place))
-}
-
-fn ends_thread(block: Block<'_>) -> bool {
-    let end = block.terminator();
-    end.is_some_and(|end| end.opcode() == opcode::UNREACHABLE)
 }
 
 fn is_in_cycle(block: Block<'_>) -> bool {

@@ -86,10 +86,7 @@ fn is_defined(value: Value<'_>) -> bool {
         let is_extended = matches!(value.opcode(), opcode::ZEXT | opcode::SEXT);
         return is_extended && value.operand(0).is_some_and(is_defined);
     }
-    let Some(function) = value.parameter_of() else {
-        return false;
-    };
-    let mut parameters = 0..function.parameter_count();
-    let number = parameters.find(|n| function.parameter(*n) == Some(value));
-    number.is_some_and(|n| function.has_flag(Attribute::Parameter(n), "noundef"))
+    value.as_parameter().is_some_and(|(function, number)| {
+        function.has_flag(Attribute::Parameter(number), "noundef")
+    })
 }

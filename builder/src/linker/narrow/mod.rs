@@ -126,8 +126,7 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     }
     let divisions = has(quotients::is_division);
     if !divisions.is_empty() {
-        let all = divisions.into_iter();
-        all.for_each(|function| quotients::run(&Dominators::of(function)));
+        divisions.into_iter().for_each(quotients::run);
         module.run_passes(COMMON, None)?;
     }
     Ok(())

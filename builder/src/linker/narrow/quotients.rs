@@ -4,7 +4,6 @@
 //! before. So the division is spelt out, as ptxas does it: the divisor's reciprocal, from an approximation that is never too great; the quotient by it, which is
 //! too small by two at most; and what that leaves of the number tells by how much. Several divisions by one number have the reciprocal in common.
 
-use super::dominators::Dominators;
 use crate::llvm::{Place, Value, opcode};
 
 /// 2^32 divided by `$1`, rounded down or one less. The exponent of a floating-point number is 32 greater, and the fraction two units less, by an addition.
@@ -29,12 +28,12 @@ pub(super) fn is_division(operation: Value<'_>) -> bool {
 }
 
 /// Spells out the divisions of a function.
-pub(super) fn run<'c>(dominators: &Dominators<'c>) {
-    for block in dominators.order() {
-        // A thread that panics needs no speed.
-        let ends = block.terminator().map(Value::opcode) == Some(opcode::UNREACHABLE);
+pub(super) fn run(function: Value<'_>) {
+    // A thread that panics needs no speed.
+    let blocks = function.blocks().into_iter();
+    for block in blocks.filter(|block| !block.is_dead_end()) {
         let divisions = block.instructions().into_iter().filter(|i| is_division(*i));
-        for division in divisions.filter(|_| !ends) {
+        for division in divisions {
             let place = Place::before(division);
             if let (Some(number), Some(divisor)) = (division.operand(0), division.operand(1)) {
                 division.replace_uses_with(by_reciprocal(division, number, divisor, place));

@@ -124,9 +124,7 @@ impl<'d, 'c> Values<'d, 'c> {
     }
 
     fn of_parameter(&self, value: Value<'c>) -> Option<Range> {
-        let function = value.parameter_of()?;
-        let mut parameters = 0..function.parameter_count();
-        let number = parameters.find(|n| function.parameter(*n) == Some(value))?;
+        let (function, number) = value.as_parameter()?;
         let length = function.text_attribute(Attribute::Parameter(number), LENGTH)?;
         Some(Range::new(0, length.parse().ok()?))
     }

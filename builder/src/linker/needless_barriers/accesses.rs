@@ -227,16 +227,9 @@ fn is_own(pointer: Value<'_>) -> bool {
     if pointer.is_instruction() {
         return pointer.opcode() == opcode::ALLOCA;
     }
-    let Some(kernel) = pointer
-        .parameter_of()
-        .filter(|function| is_kernel(*function))
-    else {
-        return false;
-    };
-    let mut parameters = 0..kernel.parameter_count();
-    let number = parameters.find(|n| kernel.parameter(*n) == Some(pointer));
-    number.is_some_and(|number| {
+    let parameter = pointer.as_parameter();
+    parameter.is_some_and(|(kernel, number)| {
         let has = |flag| kernel.has_flag(Attribute::Parameter(number), flag);
-        has("byval") || (has("noalias") && has("readonly"))
+        is_kernel(kernel) && (has("byval") || (has("noalias") && has("readonly")))
     })
 }

@@ -133,9 +133,9 @@ fn check<'c>(
     let branch = block.terminator()?;
     let [yes, no]: [Block<'c>; 2] = branch.successors().try_into().ok()?;
     let other = if yes == next { no } else { yes };
-    let is_panic = other.terminator()?.opcode() == opcode::UNREACHABLE;
     let comparison = branch.operand(0)?;
-    if !is_panic || !is_inside(found, comparison) || comparison.opcode() != opcode::ICMP {
+    if !other.is_dead_end() || !is_inside(found, comparison) || comparison.opcode() != opcode::ICMP
+    {
         return None;
     }
     let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
