@@ -1,8 +1,9 @@
 //! Basic blocks: what is in them, where they lead, and new ones.
 
 use super::context::Context;
+use super::opcode;
 use super::sys::{self, BasicBlockRef};
-use super::value::{Value, opcode};
+use super::value::Value;
 
 /// A basic block of a function.
 ///

@@ -1,8 +1,9 @@
 //! Instructions: operands, calls, source locations, atomics, floating-point flags.
 
 use super::location::Location;
+use super::opcode;
 use super::sys::TypeRef;
-use super::value::{Attribute, Ordering, RmwOperation, Value, ValueKind, opcode};
+use super::value::{Attribute, Ordering, RmwOperation, Value, ValueKind};
 use crate::source_location::SourceLocation;
 
 /// The number of the kind of type that pointers are.
@@ -50,7 +51,7 @@ impl<'c> Value<'c> {
         self.opcode() == opcode::CALL
     }
 
-    /// The predicate of a comparison of integers or pointers: see [`predicate`](super::value::predicate).
+    /// The predicate of a comparison of integers or pointers: see [`predicate`](super::predicate).
     pub fn predicate(self) -> i32 {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMGetICmpPredicate)(self.raw) }

@@ -3,7 +3,7 @@
 //! It knows nothing of Rust or of kernels. Values borrow their [`Context`], so they cannot outlive it; a value
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
-//! From the base up: `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
+//! From the base up: [`opcode`], [`predicate`], `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
 //! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` and `ways` (more methods of
 //! `value`), `place`, `debug_builder`, `probe`.
 
@@ -18,8 +18,10 @@ mod instruction;
 mod library;
 mod location;
 mod module;
+pub mod opcode;
 mod parameters;
 mod place;
+pub mod predicate;
 mod probe;
 mod scope;
 pub mod sys;
@@ -37,6 +39,5 @@ pub use place::Place;
 pub use scope::Scope;
 pub use target_machine::TargetMachine;
 pub use value::{
-    Attribute, Ordering, RmwOperation, Value, ValueKind, calling_convention, fast_math, opcode,
-    predicate,
+    Attribute, Ordering, RmwOperation, Value, ValueKind, calling_convention, fast_math,
 };

@@ -1,7 +1,8 @@
 //! New arithmetic and choices, put before an instruction that is there, with its source location.
 
+use super::opcode;
 use super::sys;
-use super::value::{Value, opcode};
+use super::value::Value;
 
 /// The place before an instruction.
 ///

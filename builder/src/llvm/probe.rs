@@ -2,8 +2,9 @@
 
 use super::context::cstring;
 use super::module::Module;
+use super::opcode;
 use super::sys;
-use super::value::{Value, ValueKind, opcode};
+use super::value::{Value, ValueKind};
 
 impl<'c> Module<'c> {
     /// A module with a copy of `instruction` in a function whose parameters are its operands. Constants stay where they are, but for

@@ -1,0 +1,60 @@
+//! Opcodes of instructions in the C API, as far as the linker looks at them, and what groups of them have in common.
+#![allow(missing_docs)]
+
+pub const RET: i32 = 1;
+pub const BRANCH: i32 = 2;
+pub const SWITCH: i32 = 3;
+pub const ADD: i32 = 8;
+pub const SUB: i32 = 10;
+pub const MUL: i32 = 12;
+pub const UDIV: i32 = 14;
+pub const SDIV: i32 = 15;
+pub const UREM: i32 = 17;
+pub const SREM: i32 = 18;
+pub const SHL: i32 = 20;
+pub const LSHR: i32 = 21;
+pub const ASHR: i32 = 22;
+pub const AND: i32 = 23;
+pub const OR: i32 = 24;
+pub const XOR: i32 = 25;
+pub const TRUNC: i32 = 30;
+pub const ZEXT: i32 = 31;
+pub const SEXT: i32 = 32;
+pub const PTR_TO_INT: i32 = 39;
+pub const INT_TO_PTR: i32 = 40;
+pub const ICMP: i32 = 42;
+pub const FCMP: i32 = 43;
+pub const FREEZE: i32 = 68;
+pub const ALLOCA: i32 = 26;
+pub const LOAD: i32 = 27;
+pub const STORE: i32 = 28;
+pub const CALL: i32 = 45;
+pub const GET_ELEMENT_POINTER: i32 = 29;
+pub const BIT_CAST: i32 = 41;
+pub const PHI: i32 = 44;
+pub const SELECT: i32 = 46;
+pub const ADDRESS_SPACE_CAST: i32 = 60;
+pub const COMPARE_EXCHANGE: i32 = 56;
+pub const ATOMIC_RMW: i32 = 57;
+pub const FADD: i32 = 9;
+pub const FSUB: i32 = 11;
+pub const FMUL: i32 = 13;
+pub const FDIV: i32 = 16;
+pub const FREM: i32 = 19;
+pub const FENCE: i32 = 55;
+pub const UNREACHABLE: i32 = 7;
+pub const FP_TO_UI: i32 = 33;
+pub const FP_TO_SI: i32 = 34;
+pub const UI_TO_FP: i32 = 35;
+pub const SI_TO_FP: i32 = 36;
+pub const FNEG: i32 = 66;
+pub const FP_TRUNC: i32 = 37;
+pub const FP_EXTEND: i32 = 38;
+pub const EXTRACT_ELEMENT: i32 = 50;
+pub const INSERT_ELEMENT: i32 = 51;
+pub const SHUFFLE_VECTOR: i32 = 52;
+pub const EXTRACT_VALUE: i32 = 53;
+pub const INSERT_VALUE: i32 = 54;
+
+/// Operations of integers that may be executed where their results are not used: none divides.
+pub const PLAIN_ARITHMETIC: [i32; 8] = [ADD, SUB, MUL, SHL, LSHR, AND, OR, XOR];
