@@ -21,8 +21,7 @@ pub(super) fn fold(module: &Module<'_>) -> Result<(), String> {
         .filter_map(|call| Some((call, of_zero(call)?)))
         .collect();
     for (call, result) in &known {
-        call.replace_uses_with(*result);
-        call.erase();
+        call.replace_by(*result);
     }
     match known.is_empty() {
         true => Ok(()),

@@ -64,8 +64,7 @@ fn rewrite(rmw: Value<'_>) {
     let text = format!("{fence}atom.{order}.sys{space}.{operation}.{ty} $0, [$1], $2;");
     let constraints = format!("={register},l,{register},~{{memory}}");
     let result = rmw.build_asm_before(&text, &constraints, rmw.ty(), &[pointer, operand]);
-    rmw.replace_uses_with(result);
-    rmw.erase();
+    rmw.replace_by(result);
 }
 
 /// Operation and type suffix of PTX's `atom`, where there is one.

@@ -44,8 +44,7 @@ pub(super) fn fold(module: &Module<'_>) {
             continue;
         };
         for call in function.calls() {
-            call.replace_uses_with(Value::integer_like(value.into(), call));
-            call.erase();
+            call.replace_by(Value::integer_like(value.into(), call));
         }
     }
 }

@@ -61,8 +61,7 @@ pub(super) fn pass(module: &Module<'_>, by_pointer: bool) -> HashSet<String> {
             }
             let callee = instruction.callee();
             if let Some(number) = markers.iter().position(|&m| m.is_some() && m == callee) {
-                instruction.replace_uses_with(parameters[number]);
-                instruction.erase();
+                instruction.replace_by(parameters[number]);
             } else if callee.is_some_and(|callee| new.contains_key(&callee))
                 || by_pointer && is_indirect_call(instruction)
             {

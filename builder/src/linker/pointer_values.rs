@@ -48,8 +48,7 @@ fn in_function(function: Value<'_>) {
             && let Some(integer) = instruction.operand(0)
             && let Some(pointer) = pointers.of_choice(integer, instruction)
         {
-            instruction.replace_uses_with(pointer);
-            instruction.erase();
+            instruction.replace_by(pointer);
         }
     }
     pointers.finish();

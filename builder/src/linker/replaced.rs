@@ -159,8 +159,7 @@ fn replace_by_call(instruction: Value<'_>, function: Value<'_>) {
             vector
         }
     };
-    instruction.replace_uses_with(result);
-    instruction.erase();
+    instruction.replace_by(result);
 }
 
 /// A call before `at`. Half-precision numbers are converted: their values are numbers of single precision, and so are the remainders;

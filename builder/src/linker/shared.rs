@@ -93,6 +93,5 @@ fn replace(call: Value<'_>, global: Value<'_>) {
             user.remove_call_flag("noinline");
         }
     }
-    call.replace_uses_with(global.cast_to_generic());
-    call.erase();
+    call.replace_by(global.cast_to_generic());
 }

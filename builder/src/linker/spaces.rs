@@ -62,8 +62,7 @@ fn rewrite(call: Value<'_>, asm: Value<'_>) -> Result<(), BuildError> {
     let copy = call
         .build_asm_copy_before(&text, argument, space)
         .ok_or_else(broken)?;
-    call.replace_uses_with(copy);
-    call.erase();
+    call.replace_by(copy);
     Ok(())
 }
 

@@ -34,6 +34,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMInstructionEraseFromParent)(self.raw) }
     }
 
+    /// Lets another value of the same type be used in the place of an instruction's, and removes the instruction.
+    pub fn replace_by(self, other: Value<'c>) {
+        self.replace_uses_with(other);
+        self.erase();
+    }
+
     /// The operand with this number.
     pub fn operand(self, n: u32) -> Option<Value<'c>> {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

@@ -72,8 +72,7 @@ pub(super) fn in_second_operand(condition: Value<'_>) -> bool {
                 true => Place::before(condition).select(one, again, decided),
                 false => Place::before(condition).select(one, decided, again),
             };
-            condition.replace_uses_with(both);
-            condition.erase();
+            condition.replace_by(both);
             return true;
         }
     }

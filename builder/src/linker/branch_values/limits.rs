@@ -154,8 +154,7 @@ pub(super) fn compare_without_limit(comparison: Value<'_>) -> bool {
     };
     // Not the comparison as it was: that both have the same sign may have been known of the old sum only.
     let again = place.comparison(comparison.predicate(), left, right);
-    comparison.replace_uses_with(again);
-    comparison.erase();
+    comparison.replace_by(again);
     true
 }
 

@@ -53,8 +53,7 @@ fn rewrite(group: &Group<'_, '_>) {
         numbers.replace(access);
     }
     for value in group.derived.iter().rev().chain(&group.choices) {
-        value.replace_uses_with(Value::undefined(value.ty(), *value));
-        value.erase();
+        value.replace_by(Value::undefined(value.ty(), *value));
     }
     for place in &group.places {
         for user in place.slot.users() {

@@ -91,8 +91,7 @@ fn copy_for_all<'c>(function: Value<'c>, panic: Block<'c>, ways: &[(Block<'c>, u
     }
     for phi in panic.phis() {
         if let Some(value) = phi.incoming_from(*kept) {
-            phi.replace_uses_with(value);
-            phi.erase();
+            phi.replace_by(value);
         }
     }
 }

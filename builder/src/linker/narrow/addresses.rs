@@ -28,14 +28,11 @@ pub(super) fn is_element(module: &Module<'_>, instruction: Value<'_>) -> bool {
 }
 
 /// Rewrites the addresses of a function.
-pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dominators<'c>) {
-    let elements = function
-        .instructions()
-        .into_iter()
-        .filter(|i| is_element(module, *i));
-    let reachable = elements.filter(|i| dominators.is_reachable(i.block()));
+pub(super) fn run<'c>(module: &Module<'c>, dominators: &Dominators<'c>) {
+    let mut elements = dominators.instructions();
+    elements.retain(|i| is_element(module, *i));
     let mut made = Vec::new();
-    for address in reachable.collect::<Vec<_>>() {
+    for address in elements {
         if !join(address) {
             shorten(module, address, dominators, &mut made);
         }
@@ -81,8 +78,7 @@ fn join(address: Value<'_>) -> bool {
     let place = Place::before(address);
     let sum = place.binary(opcode::ADD, first, second);
     let element = address.element_type();
-    address.replace_uses_with(address.build_address_before(element, base, sum));
-    address.erase();
+    address.replace_by(address.build_address_before(element, base, sum));
     inner.erase();
     true
 }
@@ -148,8 +144,7 @@ fn shorten<'c>(
         0 => of_index,
         _ => address.build_offset_before(of_index, added.wrapping_mul(size)),
     };
-    address.replace_uses_with(result);
-    address.erase();
+    address.replace_by(result);
 }
 
 /// A number and the constant that is added to it.

@@ -43,9 +43,9 @@ pub(super) fn run(function: Value<'_>) {
 /// Narrows the divisions whose operands are small for certain.
 fn narrow(function: Value<'_>) {
     let dominators = Dominators::of(function);
-    let slow = function.instructions().into_iter().filter(|i| is_slow(*i));
-    let slow = slow.filter(|i| dominators.is_reachable(i.block()));
-    for division in slow.collect::<Vec<_>>() {
+    let mut slow = dominators.instructions();
+    slow.retain(|i| is_slow(*i));
+    for division in slow {
         let operands = [division.operand(0), division.operand(1)];
         let ([Some(left), Some(right)], Some((operation, _))) = (operands, kind(division)) else {
             continue;
@@ -55,8 +55,7 @@ fn narrow(function: Value<'_>) {
             let place = Place::before(division);
             let (left, right) = (place.resized(left, 32), place.resized(right, 32));
             let result = place.binary(operation, left, right);
-            division.replace_uses_with(place.resized(result, 64));
-            division.erase();
+            division.replace_by(place.resized(result, 64));
         }
     }
 }

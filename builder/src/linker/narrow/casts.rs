@@ -49,8 +49,7 @@ fn convert(call: Value<'_>) {
     let place = Place::before(call);
     let ty = place.constant(bits.max(32), 0).ty();
     let result = place.pure_assembly(&text, constraints, ty, &[number]);
-    call.replace_uses_with(place.resized(result, bits));
-    call.erase();
+    call.replace_by(place.resized(result, bits));
 }
 
 /// The instructions of a conversion; `None` where LLVM's are as good.

@@ -21,19 +21,17 @@ pub(super) fn is_comparison(instruction: Value<'_>) -> bool {
         })
 }
 
-/// Replaces the comparisons of a function that are decided; whether there were any.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+/// Replaces the comparisons that are decided; whether there were any.
+pub(super) fn run(dominators: &Dominators<'_>) -> bool {
     let values = Values::of(dominators);
     let mut is_changed = false;
-    let comparisons = function.instructions().into_iter();
-    let comparisons = comparisons.filter(|i| is_comparison(*i));
-    let reachable = comparisons.filter(|i| dominators.is_reachable(i.block()));
-    for comparison in reachable.collect::<Vec<_>>() {
+    let mut comparisons = dominators.instructions();
+    comparisons.retain(|i| is_comparison(*i));
+    for comparison in comparisons {
         let known = Known::at(comparison.block(), &values, dominators);
         if let Some(holds) = decided(comparison, &known) {
             let place = Place::before(comparison);
-            comparison.replace_uses_with(place.constant(1, holds.into()));
-            comparison.erase();
+            comparison.replace_by(place.constant(1, holds.into()));
             is_changed = true;
         }
     }

@@ -37,12 +37,10 @@ struct Remainder<'c> {
 }
 
 /// Replaces the remainders of a function that are worth it; whether there were any.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
-    let instructions = function.instructions().into_iter();
-    let phis: Vec<_> = instructions
-        .filter(|i| i.opcode() == opcode::PHI && matches!(i.integer_bits(), Some(32 | 64)))
-        .filter(|phi| !phi.is_pointer() && dominators.is_reachable(phi.block()))
-        .collect();
+pub(super) fn run<'c>(dominators: &Dominators<'c>) -> bool {
+    let mut phis = dominators.instructions();
+    phis.retain(|i| i.opcode() == opcode::PHI && matches!(i.integer_bits(), Some(32 | 64)));
+    phis.retain(|phi| !phi.is_pointer());
     let mut is_changed = false;
     let mut made = Made::new();
     for phi in phis {

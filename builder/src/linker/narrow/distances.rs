@@ -14,35 +14,33 @@ use super::checks::is_below;
 use super::conditions::Known;
 use super::dominators::Dominators;
 use super::orders::below;
+use super::replace::replace_found;
 use super::values::Values;
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// How many operations are looked through.
 const DEPTH: u32 = 6;
 
-/// Replaces the comparisons of a function; whether there were any.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+/// Replaces the comparisons; whether there were any.
+pub(super) fn run<'c>(dominators: &Dominators<'c>) -> bool {
     let values = Values::of(dominators);
-    let all = function.instructions().into_iter();
-    let found: Vec<_> = all
-        .filter(|i| i.opcode() == opcode::ICMP && dominators.is_reachable(i.block()))
-        .filter_map(|comparison| Some((comparison, Ends::of(comparison)?)))
-        .filter(|(comparison, ends)| {
-            // What it says elsewhere is of no use to anyone.
-            comparison.users().into_iter().all(|user| {
-                let block = user.block();
-                user.opcode() != opcode::PHI && dominators.is_reachable(block) && {
-                    let known = Known::at(block, &values, dominators);
-                    is_below(ends.start, ends.end, ends.is_before, &known, DEPTH)
-                }
-            })
-        })
-        .collect();
-    for (comparison, ends) in &found {
-        comparison.replace_uses_with(ends.compared(Place::before(*comparison)));
-        comparison.erase();
-    }
-    !found.is_empty()
+    let is_in_order = |ends: &Ends<'c>, user: Value<'c>| {
+        let known = Known::at(user.block(), &values, dominators);
+        is_below(ends.start, ends.end, ends.is_before, &known, DEPTH)
+    };
+    let found = |comparison: Value<'c>| {
+        let is_comparison = comparison.opcode() == opcode::ICMP;
+        let ends = is_comparison.then(|| Ends::of(comparison))??;
+        // What it says elsewhere is of no use to anyone.
+        let mut users = comparison.users().into_iter();
+        let is_known = users.all(|user| {
+            user.opcode() != opcode::PHI
+                && dominators.is_reachable(user.block())
+                && is_in_order(&ends, user)
+        });
+        is_known.then_some(ends)
+    };
+    replace_found(dominators, found, Ends::compared)
 }
 
 /// A comparison with `start.max(length) - start` of another distance from the start.

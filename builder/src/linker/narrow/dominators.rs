@@ -6,6 +6,7 @@ use crate::llvm::{Block, Value};
 
 /// The dominators of a function's reachable blocks.
 pub(super) struct Dominators<'c> {
+    function: Value<'c>,
     /// The reachable blocks, each after all that dominate it.
     order: Vec<Block<'c>>,
     number: HashMap<Block<'c>, usize>,
@@ -44,6 +45,7 @@ impl<'c> Dominators<'c> {
             }
         }
         Dominators {
+            function,
             order,
             number,
             nearest,
@@ -54,6 +56,13 @@ impl<'c> Dominators<'c> {
     /// The reachable blocks, each after all that dominate it.
     pub(super) fn order(&self) -> &[Block<'c>] {
         &self.order
+    }
+
+    /// The instructions of the reachable blocks, in the function's order.
+    pub(super) fn instructions(&self) -> Vec<Value<'c>> {
+        let mut all = self.function.instructions();
+        all.retain(|i| self.is_reachable(i.block()));
+        all
     }
 
     /// Whether a block is reachable at all.

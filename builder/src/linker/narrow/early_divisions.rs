@@ -49,8 +49,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         let Some(early) = compute(division, to) else {
             continue;
         };
-        division.replace_uses_with(early);
-        division.erase();
+        division.replace_by(early);
         all[n] = (early, to);
     }
     let order = dominators.order().iter().copied();
@@ -61,8 +60,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         let mut below = targets.iter().copied().filter(|_| is_division(division));
         let to = below.find(|to| is_later(division, from, *to, &all, dominators));
         if let Some((to, late)) = to.and_then(|to| Some((to, compute(division, to)?))) {
-            division.replace_uses_with(late);
-            division.erase();
+            division.replace_by(late);
             all[n] = (late, to);
         }
     }

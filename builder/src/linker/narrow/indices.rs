@@ -39,8 +39,7 @@ pub(super) fn run<'c>(
         let result = place.constant(32, 0).ty();
         let short = module.declaration(&name, result, &[number.ty()]);
         let short = index.build_call_before(short, &[number]);
-        index.replace_uses_with(place.resized(short, 64));
-        index.erase();
+        index.replace_by(place.resized(short, 64));
         is_changed = true;
     }
     is_changed

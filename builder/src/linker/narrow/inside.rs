@@ -5,6 +5,7 @@
 
 use super::dominators::Dominators;
 use super::orders::below;
+use super::replace::replace_found;
 use super::values::Values;
 use crate::llvm::{Attribute, Place, Value, ValueKind, opcode, predicate};
 
@@ -14,26 +15,14 @@ pub(super) fn is_both(instruction: Value<'_>) -> bool {
     instruction.opcode() == opcode::SELECT && instruction.operand(2).is_some_and(is_no)
 }
 
-/// Replaces such pairs of a function; whether there were any.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+/// Replaces such pairs; whether there were any.
+pub(super) fn run(dominators: &Dominators<'_>) -> bool {
     let values = Values::of(dominators);
-    let both = function.instructions().into_iter().filter(|i| is_both(*i));
-    let reachable = both.filter(|i| dominators.is_reachable(i.block()));
-    let found: Vec<_> = reachable
-        .filter_map(|both| Some((both, Inside::of(both, &values)?)))
-        .collect();
-    for (both, inside) in &found {
-        let place = Place::before(*both);
-        // Below the start it does wrap around.
-        let difference = place.binary(opcode::SUB, inside.number, inside.start);
-        let predicate = match inside.is_strict {
-            true => predicate::LESS,
-            false => predicate::LESS_OR_EQUAL,
-        };
-        both.replace_uses_with(place.comparison(predicate, difference, inside.length));
-        both.erase();
-    }
-    !found.is_empty()
+    replace_found(
+        dominators,
+        |both| is_both(both).then(|| Inside::of(both, &values))?,
+        Inside::compared,
+    )
 }
 
 /// A number that is at least `start`, and less than `start + length`, or not more.
@@ -74,6 +63,16 @@ impl<'c> Inside<'c> {
             length,
             is_strict,
         })
+    }
+
+    fn compared(&self, place: Place<'c>) -> Value<'c> {
+        // Below the start it does wrap around.
+        let difference = place.binary(opcode::SUB, self.number, self.start);
+        let predicate = match self.is_strict {
+            true => predicate::LESS,
+            false => predicate::LESS_OR_EQUAL,
+        };
+        place.comparison(predicate, difference, self.length)
     }
 }
 

@@ -15,10 +15,10 @@ pub(super) fn is_wide(instruction: Value<'_>) -> bool {
 }
 
 /// Shortens those of a function that can be.
-pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dominators<'c>) {
-    let wide = function.instructions().into_iter().filter(|i| is_wide(*i));
-    let reachable = wide.filter(|i| dominators.is_reachable(i.block()));
-    for wide in reachable.collect::<Vec<_>>() {
+pub(super) fn run<'c>(module: &Module<'c>, dominators: &Dominators<'c>) {
+    let mut all = dominators.instructions();
+    all.retain(|i| is_wide(*i));
+    for wide in all {
         let places = places(wide, dominators);
         let (Some(left), Some(right)) = (wide.operand(0), wide.operand(1)) else {
             continue;
@@ -38,8 +38,7 @@ pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dom
         let name = callee.name().replace(".i64", ".i32");
         let short = module.declaration(&name, left.ty(), &[left.ty(), right.ty()]);
         let short = anchor.build_call_before(short, &[left, right]);
-        wide.replace_uses_with(place.resized(short, 64));
-        wide.erase();
+        wide.replace_by(place.resized(short, 64));
     }
 }
 

@@ -19,6 +19,7 @@ mod minima;
 mod orders;
 mod quotients;
 mod ranges;
+mod replace;
 mod ring;
 mod rounds;
 pub(super) mod short_lengths;
@@ -58,11 +59,11 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
             .into_iter()
             .any(checks::is_comparison)
         {
-            is_changed |= distances::run(function, &Dominators::of(function));
-            is_changed |= checks::run(function, &Dominators::of(function));
+            is_changed |= distances::run(&Dominators::of(function));
+            is_changed |= checks::run(&Dominators::of(function));
         }
         if function.instructions().into_iter().any(inside::is_both) {
-            is_changed |= inside::run(function, &Dominators::of(function));
+            is_changed |= inside::run(&Dominators::of(function));
         }
     }
     if is_changed {
@@ -71,8 +72,8 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
     for function in module.functions() {
         if function.instructions().into_iter().any(webs::may_be_short) {
             let dominators = Dominators::of(function);
-            if webs::run_counters(module, function, &dominators) {
-                widths::run_counters(function, &dominators);
+            if webs::run_counters(module, &dominators) {
+                widths::run_counters(&dominators);
             }
         }
     }
@@ -89,8 +90,8 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     let mut is_changed = false;
     for function in has(|i| i.opcode() == opcode::UREM) {
         let dominators = Dominators::of(function);
-        is_changed |= counters::run(function, &dominators);
-        is_changed |= sums::run(function, &dominators);
+        is_changed |= counters::run(&dominators);
+        is_changed |= sums::run(&dominators);
     }
     for function in has(indices::is_wide) {
         is_changed |= indices::run(module, function, &Dominators::of(function));
@@ -99,7 +100,7 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         module.run_passes(CLEAN_UP, Some(machine))?;
     }
     for function in has(webs::may_be_short) {
-        webs::run(module, function, &Dominators::of(function));
+        webs::run(module, &Dominators::of(function));
     }
     if !has(bypass::is_slow).is_empty() {
         module.run_passes(SINK, Some(machine))?;
@@ -107,15 +108,15 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         module.run_passes(MERGE, Some(machine))?;
     }
     for function in has(minima::is_wide) {
-        minima::run(module, function, &Dominators::of(function));
+        minima::run(module, &Dominators::of(function));
     }
     for function in has(widths::may_be_short) {
-        widths::run(function, &Dominators::of(function));
+        widths::run(&Dominators::of(function));
     }
     for function in module.functions() {
         let is_element = |i: &Value<'_>| addresses::is_element(module, *i);
         if function.instructions().iter().any(is_element) {
-            addresses::run(module, function, &Dominators::of(function));
+            addresses::run(module, &Dominators::of(function));
         }
     }
     has(casts::is_cast).into_iter().for_each(casts::run);

@@ -36,8 +36,7 @@ pub(super) fn run(function: Value<'_>) {
         for division in divisions {
             let place = Place::before(division);
             if let (Some(number), Some(divisor)) = (division.operand(0), division.operand(1)) {
-                division.replace_uses_with(by_reciprocal(division, number, divisor, place));
-                division.erase();
+                division.replace_by(by_reciprocal(division, number, divisor, place));
             }
         }
     }

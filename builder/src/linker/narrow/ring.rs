@@ -89,8 +89,7 @@ impl<'c> Ring<'c> {
     pub(super) fn replace(&self, remainder: Value<'c>, by: Value<'c>) {
         let place = Place::before(remainder);
         let wide = remainder.integer_bits().unwrap_or(self.bits);
-        remainder.replace_uses_with(place.resized(by, wide));
-        remainder.erase();
+        remainder.replace_by(place.resized(by, wide));
     }
 }
 

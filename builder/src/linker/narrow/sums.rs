@@ -38,10 +38,10 @@ impl Remainder<'_> {
 }
 
 /// Replaces the remainders of a function that are worth it; whether there were any.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool {
+pub(super) fn run(dominators: &Dominators<'_>) -> bool {
     let mut is_changed = false;
     // One group after the other: what is a number of one may be a remainder of another.
-    while let Some((group, division)) = next(function, dominators) {
+    while let Some((group, division)) = next(dominators) {
         replace(&group, &division);
         is_changed = true;
     }
@@ -55,13 +55,10 @@ struct Division<'c> {
 }
 
 /// Remainders of one number by one divisor.
-fn next<'c>(
-    function: Value<'c>,
-    dominators: &Dominators<'c>,
-) -> Option<(Vec<Remainder<'c>>, Division<'c>)> {
-    let instructions = function.instructions().into_iter();
-    let mut rest: Vec<_> = instructions
-        .filter(|i| i.opcode() == opcode::UREM && dominators.is_reachable(i.block()))
+fn next<'c>(dominators: &Dominators<'c>) -> Option<(Vec<Remainder<'c>>, Division<'c>)> {
+    let all = dominators.instructions().into_iter();
+    let mut rest: Vec<_> = all
+        .filter(|i| i.opcode() == opcode::UREM)
         .filter_map(|value| Remainder::of(value, dominators))
         .collect();
     while let Some(first) = rest.pop() {
@@ -282,7 +279,6 @@ fn replace<'c>(group: &[Remainder<'c>], division: &Division<'c>) {
             _ => before,
         };
         let wide = value.integer_bits().unwrap_or(bits);
-        value.replace_uses_with(Place::before(*value).resized(new, wide));
-        value.erase();
+        value.replace_by(Place::before(*value).resized(new, wide));
     }
 }

@@ -38,25 +38,19 @@ impl Extension {
 }
 
 /// Narrows what a function computes.
-pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dominators<'c>) {
+pub(super) fn run<'c>(module: &Module<'c>, dominators: &Dominators<'c>) {
     let values = Values::of(dominators);
-    let instructions = function.instructions().into_iter();
-    let reachable = instructions.filter(|i| dominators.is_reachable(i.block()));
-    let found = reachable.filter_map(|i| Some((i, shortened(&values, i)?)));
+    let all = dominators.instructions().into_iter();
+    let found = all.filter_map(|i| Some((i, shortened(&values, i)?)));
     narrow(module, dominators, found.collect());
 }
 
 /// Narrows the counters of loops alone, and those only that are stepped as numbers of 32 bits; whether there are any. A
 /// loop that is unrolled ends by them.
-pub(super) fn run_counters<'c>(
-    module: &Module<'c>,
-    function: Value<'c>,
-    dominators: &Dominators<'c>,
-) -> bool {
+pub(super) fn run_counters<'c>(module: &Module<'c>, dominators: &Dominators<'c>) -> bool {
     let values = Values::of(dominators);
-    let phis = function.instructions().into_iter();
-    let phis = phis.filter(|i| i.opcode() == opcode::PHI && dominators.is_reachable(i.block()));
-    let phis = phis.filter(|phi| !is_divided(*phi));
+    let all = dominators.instructions().into_iter();
+    let phis = all.filter(|i| i.opcode() == opcode::PHI && !is_divided(*i));
     let found = phis.filter_map(|phi| {
         let short = shortened(&values, phi)?;
         let next = Counter::of(phi, dominators)?.next();

@@ -11,12 +11,10 @@ use super::webs::Extension;
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// Narrows the operations of a function.
-pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
+pub(super) fn run(dominators: &Dominators<'_>) {
     let values = Values::of(dominators);
-    let wide = function
-        .instructions()
-        .into_iter()
-        .filter(|i| may_be_short(*i) && dominators.is_reachable(i.block()));
+    let all = dominators.instructions().into_iter();
+    let wide = all.filter(|i| may_be_short(*i));
     // All before the first is replaced: what is known of values stays known while they do.
     let short = wide.filter_map(|operation| Some((operation, extension(&values, operation)?)));
     for (operation, extension) in short.collect::<Vec<_>>() {
@@ -25,13 +23,12 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
 }
 
 /// Narrows the comparisons of counters that have 32 bits already; what does not change stays outside their loops.
-pub(super) fn run_counters<'c>(function: Value<'c>, dominators: &Dominators<'c>) {
+pub(super) fn run_counters(dominators: &Dominators<'_>) {
     let values = Values::of(dominators);
-    let all = function.instructions().into_iter();
+    let all = dominators.instructions().into_iter();
     let wide = all.filter(|i| {
         let mut sides = (0..i.operand_count().min(2)).filter_map(|n| i.operand(n));
         i.opcode() == opcode::ICMP
-            && dominators.is_reachable(i.block())
             && may_be_short(*i)
             && sides.any(|side| narrow_of(side).is_some())
     });
@@ -118,8 +115,7 @@ fn shorten(operation: Value<'_>, extension: Extension) {
         }
         _ => return,
     };
-    operation.replace_uses_with(result);
-    operation.erase();
+    operation.replace_by(result);
 }
 
 /// The predicate of unsigned numbers that says the same of numbers which are not negative.

@@ -47,8 +47,7 @@ fn bring_to<'c>(before: Block<'c>, second: Block<'c>) {
     let place = Place::before(end);
     for old in cheap {
         if let (Some(left), Some(right)) = (old.operand(0), old.operand(1)) {
-            old.replace_uses_with(place.binary(old.opcode(), left, right));
-            old.erase();
+            old.replace_by(place.binary(old.opcode(), left, right));
         }
     }
 }
