@@ -12,6 +12,7 @@ mod approximations;
 pub mod archive;
 mod atomics;
 mod barriers;
+mod block_copies;
 mod branch_values;
 mod call_chains;
 mod chosen_slots;

@@ -1,7 +1,6 @@
 //! A second copy of a function's code, for a case that is decided where it begins.
 
-use std::collections::HashMap;
-
+use super::block_copies::Copies;
 use crate::llvm::{Attribute, Block, Value, ValueKind, opcode};
 
 /// Where a function forks.
@@ -28,43 +27,18 @@ pub(super) fn make<'c>(function: Value<'c>, first: Value<'c>) -> Fork<'c> {
         .into_iter()
         .filter(|block| *block != before)
         .collect();
-    let mut blocks = HashMap::new();
-    let mut values = HashMap::new();
-    let mut copies = Vec::new();
-    for &block in &originals {
-        blocks.insert(block, function.append_block());
+    let pairs = originals
+        .iter()
+        .map(|block| (*block, function.append_block()));
+    let mut copies = Copies::of_blocks(pairs);
+    for instruction in originals.iter().flat_map(|block| block.instructions()) {
+        copies.push(instruction);
     }
-    for block in &originals {
-        for instruction in block.instructions() {
-            let copy = match instruction.opcode() {
-                opcode::PHI => blocks[block].push_phi(instruction),
-                _ => blocks[block].push_copy(instruction),
-            };
-            values.insert(instruction, copy);
-            copies.push((instruction, copy));
-        }
-    }
-    let copied = |value: Value<'_>| values.get(&value).copied();
-    for (instruction, copy) in copies {
-        if instruction.opcode() == opcode::PHI {
-            for (value, from) in instruction.incoming() {
-                copy.add_incoming(copied(value).unwrap_or(value), blocks[&from]);
-            }
-            continue;
-        }
-        for n in 0..copy.operand_count() {
-            if let Some(operand) = copy.operand(n).and_then(copied) {
-                copy.set_operand(n, operand);
-            }
-        }
-        for (n, to) in (0..).zip(copy.successors()) {
-            copy.set_successor(n, blocks[&to]);
-        }
-    }
+    copies.connect();
     Fork {
         before,
         original,
-        copy: blocks[&original],
+        copy: copies.block(original),
     }
 }
 

@@ -13,6 +13,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::effects;
+use crate::linker::block_copies::Copies;
 use crate::linker::panic_sites::HANDLERS;
 use crate::llvm::{Block, Value, opcode};
 
@@ -67,22 +68,12 @@ fn copy_for_all<'c>(function: Value<'c>, panic: Block<'c>, ways: &[(Block<'c>, u
     }
     for (from, n) in others {
         let copy = function.append_block();
-        let mut values: HashMap<Value<'c>, Value<'c>> = HashMap::default();
+        let mut copies = Copies::default();
         for instruction in panic.instructions() {
-            let value = match instruction.opcode() {
-                opcode::PHI => instruction.incoming_from(*from),
-                _ => Some(copy.push_copy(instruction)),
-            };
-            if let Some(value) = value {
-                values.insert(instruction, value);
-            }
-        }
-        for instruction in copy.instructions() {
-            for n in 0..instruction.operand_count() {
-                let operand = instruction.operand(n);
-                if let Some(value) = operand.and_then(|operand| values.get(&operand)) {
-                    instruction.set_operand(n, *value);
-                }
+            if instruction.opcode() != opcode::PHI {
+                copies.push_to(copy, instruction);
+            } else if let Some(value) = instruction.incoming_from(*from) {
+                copies.set(instruction, value);
             }
         }
         if let Some(end) = from.terminator() {

@@ -1,10 +1,11 @@
 //! Makes the copies of a loop's rounds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::ROUNDS;
 use super::guard::Guard;
 use super::steps::Test;
+use crate::linker::block_copies::Copies;
 use crate::linker::loops::Loop;
 use crate::llvm::{Attribute, Block, Value, ValueKind, opcode};
 
@@ -130,42 +131,11 @@ pub(super) fn copy_without<'c>(
 /// The copies so far.
 struct Rounds<'l, 'c> {
     found: &'l Loop<'c>,
-    maps: Vec<Map<'c>>,
-}
-
-/// What stands for the loop's values and blocks in one copy.
-#[derive(Clone, Default)]
-pub(super) struct Map<'c> {
-    pub values: HashMap<Value<'c>, Value<'c>>,
-    blocks: HashMap<Block<'c>, Block<'c>>,
-}
-
-impl<'c> Map<'c> {
-    pub(super) fn value(&self, value: Value<'c>) -> Value<'c> {
-        self.values.get(&value).copied().unwrap_or(value)
-    }
-
-    fn block(&self, block: Block<'c>) -> Block<'c> {
-        self.blocks.get(&block).copied().unwrap_or(block)
-    }
-
-    /// Puts a copy of an operation, whose operands are known, at the end of a block.
-    pub(super) fn push_copy(&mut self, original: Value<'c>, block: Block<'c>) {
-        let copy = block.push_copy(original);
-        for n in 0..copy.operand_count() {
-            if let Some(operand) = copy.operand(n)
-                && let Some(&mapped) = self.values.get(&operand)
-            {
-                copy.set_operand(n, mapped);
-            }
-        }
-        self.values.insert(original, copy);
-        drop_scopes(copy);
-    }
+    maps: Vec<Copies<'c>>,
 }
 
 impl<'c> Rounds<'_, 'c> {
-    fn last(&self) -> &Map<'c> {
+    fn last(&self) -> &Copies<'c> {
         &self.maps[self.maps.len() - 1]
     }
 
@@ -177,64 +147,33 @@ impl<'c> Rounds<'_, 'c> {
             blocks,
             ..
         } = self.found;
-        let mut map = Map::default();
-        for &block in blocks {
-            let copy = match block == *header {
-                true => first,
-                false => function.append_block(),
-            };
-            map.blocks.insert(block, copy);
-        }
-        let has_scopes = blocks.iter().any(|block| {
-            let mut instructions = block.instructions().into_iter();
-            instructions.any(is_scope)
-        });
+        let is_first = |block: Block<'c>| block == *header;
+        let mut map = Copies::of_blocks(blocks.iter().map(|block| match is_first(*block) {
+            true => (*block, first),
+            false => (*block, function.append_block()),
+        }));
         let mut copied = Vec::new();
-        for &block in blocks {
-            let to = map.block(block);
-            for instruction in block.instructions() {
-                let is_end_of_latch = block == *latch && instruction.is_terminator();
-                if is_end_of_latch || is_scope(instruction) {
-                    continue;
-                }
-                let is_phi = instruction.opcode() == opcode::PHI;
-                let copy = match (is_phi && block == *header, self.maps.last()) {
-                    (true, Some(before)) => match instruction.incoming_from(*latch) {
-                        Some(next) => before.value(next),
-                        None => continue,
-                    },
-                    _ if is_phi => to.push_phi(instruction),
-                    _ => {
-                        let copy = to.push_copy(instruction);
-                        copied.push(copy);
-                        copy
-                    }
+        let mut has_scopes = false;
+        for instruction in blocks.iter().flat_map(|block| block.instructions()) {
+            let block = instruction.block();
+            if is_scope(instruction) {
+                has_scopes = true;
+            } else if instruction.opcode() == opcode::PHI && is_first(block) {
+                let next = || instruction.incoming_from(*latch);
+                let value = match self.maps.last() {
+                    Some(before) => next().map(|next| before.value(next)),
+                    None => Some(first.push_phi(instruction)),
                 };
-                map.values.insert(instruction, copy);
+                if let Some(value) = value {
+                    map.set(instruction, value);
+                }
+            } else if block != *latch || !instruction.is_terminator() {
+                copied.push(map.push(instruction));
             }
         }
-        for copy in copied {
-            for n in 0..copy.operand_count() {
-                if let Some(operand) = copy.operand(n)
-                    && let Some(&mapped) = map.values.get(&operand)
-                {
-                    copy.set_operand(n, mapped);
-                }
-            }
-            for (n, to) in (0..).zip(copy.successors()) {
-                copy.set_successor(n, map.block(to));
-            }
-            if has_scopes {
-                drop_scopes(copy);
-            }
-        }
-        for block in blocks.iter().filter(|block| *block != header) {
-            for phi in block.phis() {
-                let copy = map.value(phi);
-                for (value, from) in phi.incoming() {
-                    copy.add_incoming(map.value(value), map.block(from));
-                }
-            }
+        map.connect();
+        if has_scopes {
+            copied.into_iter().for_each(drop_scopes);
         }
         self.maps.push(map);
     }
@@ -257,16 +196,17 @@ impl<'c> Rounds<'_, 'c> {
                     phi.add_incoming(self.last().value(value), rest);
                     continue;
                 }
-                for map in self
-                    .maps
-                    .iter()
-                    .filter(|map| map.blocks.contains_key(&from))
-                {
+                for map in self.maps.iter().filter(|map| map.has(from)) {
                     phi.add_incoming(map.value(value), map.block(from));
                 }
             }
         }
     }
+}
+
+/// Puts a copy of an operation of another round at the end of a block.
+pub(super) fn push_copy<'c>(round: &mut Copies<'c>, block: Block<'c>, original: Value<'c>) {
+    drop_scopes(round.push_to(block, original));
 }
 
 /// Takes off an access what holds for one round alone.

@@ -11,8 +11,9 @@
 use std::collections::HashSet;
 
 use super::ROUNDS;
-use super::copies::{Map, is_scope};
+use super::copies::{is_scope, push_copy};
 use super::steps::{NOT_TO_UNROLL, Test, is_inside};
+use crate::linker::block_copies::Copies;
 use crate::linker::loops::Loop;
 use crate::llvm::{Block, Place, Value, opcode};
 
@@ -54,19 +55,19 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
 
     // The first round gets a block of its own, and this one becomes the end of all, as the phis know it.
     let first = block.split_before(end, function);
-    let mut round = Map::default();
+    let mut round = Copies::default();
     let mut rounds = Vec::new();
     let mut follows = test.comparison;
     let mut more = vec![follows];
     for _ in 2..ROUNDS {
-        let mut following = Map::default();
+        let mut following = Copies::default();
         for &phi in phis.iter().filter(|phi| early.values.contains(phi)) {
             if let Some(next) = next(phi) {
-                following.values.insert(phi, round.value(next));
+                following.set(phi, round.value(next));
             }
         }
         for &value in &early.order {
-            following.push_copy(value, first);
+            push_copy(&mut following, first, value);
         }
         let comparison = following.value(test.comparison);
         let constant = Place::before(end).constant(1, test.again.into());
@@ -80,7 +81,7 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
     }
 
     // The values of the last round that was made.
-    let mut last = Map::default();
+    let mut last = Copies::default();
     let mut before = first;
     let count = rounds.len();
     for (n, mut round) in rounds.into_iter().enumerate() {
@@ -93,11 +94,11 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
         };
         for &phi in phis.iter().filter(|phi| !early.values.contains(phi)) {
             if let Some(next) = next(phi) {
-                round.values.insert(phi, last.value(next));
+                round.set(phi, last.value(next));
             }
         }
         for &value in &body {
-            round.push_copy(value, made);
+            push_copy(&mut round, made, value);
         }
         made.push_jump(join);
         match test.again {
@@ -111,7 +112,7 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
             };
             phi.add_incoming(last.value(value), before);
             phi.add_incoming(round.value(value), made);
-            last.values.insert(value, phi);
+            last.set(value, phi);
         }
         before = join;
     }
