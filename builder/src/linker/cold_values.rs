@@ -13,8 +13,6 @@ use rustc_hash::FxHashSet as HashSet;
 
 use crate::llvm::{Block, Module, Value, opcode};
 
-const OTHERS: [i32; 4] = [opcode::ZEXT, opcode::SEXT, opcode::TRUNC, opcode::ASHR];
-
 /// Moves all such values.
 pub(super) fn sink(module: &Module<'_>) {
     for function in module.functions() {
@@ -51,7 +49,7 @@ fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
 
 fn is_moved<'c>(value: Value<'c>, cold: &HashSet<Block<'c>>) -> bool {
     let is_plain =
-        opcode::PLAIN_ARITHMETIC.contains(&value.opcode()) || OTHERS.contains(&value.opcode());
+        value.is_plain_arithmetic() || value.is_resizing() || value.opcode() == opcode::ASHR;
     if !is_plain || value.is_unused() {
         return false;
     }

@@ -21,7 +21,7 @@ use crate::llvm::{Block, Module, Place, Value, opcode};
 /// How many operations may be executed in vain where the first condition does not hold, besides the second condition itself.
 const MOST: usize = 3;
 
-/// Operations that may be executed in vain, and cost little.
+/// Operations that may be executed in vain, and cost little, besides plain arithmetic.
 const CHEAP: [i32; 7] = [
     opcode::ICMP,
     opcode::FCMP,
@@ -31,9 +31,6 @@ const CHEAP: [i32; 7] = [
     opcode::SELECT,
     opcode::ASHR,
 ];
-
-/// Such ones that cost nothing.
-const FREE: [i32; 3] = [opcode::ZEXT, opcode::SEXT, opcode::TRUNC];
 
 /// Joins all that it can.
 pub(super) fn join(module: &Module<'_>) {
@@ -106,10 +103,9 @@ impl<'c> Pair<'c> {
     fn is_cheap(&self, most: usize) -> bool {
         let mut all = self.second.instructions();
         all.pop();
-        all.retain(|i| !FREE.contains(&i.opcode()));
-        let is_cheap = |i: &Value<'c>| {
-            opcode::PLAIN_ARITHMETIC.contains(&i.opcode()) || CHEAP.contains(&i.opcode())
-        };
+        // These cost nothing.
+        all.retain(|i| !i.is_resizing());
+        let is_cheap = |i: &Value<'c>| i.is_plain_arithmetic() || CHEAP.contains(&i.opcode());
         // One is the second condition.
         all.len() <= most + 1 && all.iter().all(is_cheap)
     }

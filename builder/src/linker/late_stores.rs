@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use super::globals;
 use super::joined_conditions;
 use super::needless_barriers::accesses_nothing;
+use super::stack_slots;
 use crate::llvm::{Block, Module, Value, opcode};
 
 /// What follows: what is stored on several ways to one place is stored there.
@@ -113,10 +114,7 @@ fn is_unaware<'c>(instruction: Value<'c>, store: Value<'c>) -> bool {
         space.is_some_and(|space| [globals::GLOBAL, globals::SHARED].contains(&space))
     };
     let may_be_of_own = [opcode::LOAD, opcode::STORE].contains(&instruction.opcode())
-        || instruction.is_call()
-            && instruction
-                .callee()
-                .is_some_and(|callee| callee.name().starts_with("llvm.lifetime."));
+        || stack_slots::is_lifetime(instruction);
     accesses_nothing(instruction) && (!may_be_of_own || is_shared_by_threads())
 }
 

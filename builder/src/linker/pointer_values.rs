@@ -21,7 +21,7 @@ fn in_function(function: Value<'_>) {
     let mut addresses: HashSet<_> = instructions
         .iter()
         .copied()
-        .filter(|instruction| is_choice(*instruction) && instruction.integer_bits() == Some(64))
+        .filter(|instruction| instruction.is_choice() && instruction.integer_bits() == Some(64))
         .filter(|instruction| !instruction.is_pointer())
         .collect();
     // What has another value is none, and what has that one neither.
@@ -52,11 +52,6 @@ fn in_function(function: Value<'_>) {
         }
     }
     pointers.finish();
-}
-
-/// Whether an instruction gives one of several values.
-fn is_choice(instruction: Value<'_>) -> bool {
-    matches!(instruction.opcode(), opcode::PHI | opcode::SELECT)
 }
 
 /// The values of which it gives one.

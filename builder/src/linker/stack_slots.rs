@@ -7,8 +7,7 @@ const COPIES: [&str; 3] = ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."];
 
 /// Whether a call marks where a slot's life begins or ends.
 pub(super) fn is_lifetime(call: Value<'_>) -> bool {
-    let callee = call.callee();
-    callee.is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))
+    call.is_call_of(&["llvm.lifetime."])
 }
 
 /// Whether a call that is given a slot's address leaves the slot to be split.

@@ -4,7 +4,7 @@
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
 //! From the base up: [`opcode`], [`predicate`], `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
-//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` and `ways` (more methods of
+//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters`, `operations` and `ways` (more methods of
 //! `value`), `place`, `debug_builder`, `probe`.
 
 mod block;
@@ -19,6 +19,7 @@ mod library;
 mod location;
 mod module;
 pub mod opcode;
+mod operations;
 mod parameters;
 mod place;
 pub mod predicate;

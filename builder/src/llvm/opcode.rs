@@ -1,4 +1,4 @@
-//! Opcodes of instructions in the C API, as far as the linker looks at them, and what groups of them have in common.
+//! Opcodes of instructions in the C API, as far as the linker looks at them.
 #![allow(missing_docs)]
 
 pub const RET: i32 = 1;
@@ -56,5 +56,5 @@ pub const SHUFFLE_VECTOR: i32 = 52;
 pub const EXTRACT_VALUE: i32 = 53;
 pub const INSERT_VALUE: i32 = 54;
 
-/// Operations of integers that may be executed where their results are not used: none divides.
-pub const PLAIN_ARITHMETIC: [i32; 8] = [ADD, SUB, MUL, SHL, LSHR, AND, OR, XOR];
+/// Operations of two integers, none of signed ones.
+pub const UNSIGNED_ARITHMETIC: [i32; 10] = [ADD, SUB, MUL, UDIV, UREM, SHL, LSHR, AND, OR, XOR];

@@ -84,7 +84,7 @@ fn may_be_made_again(instruction: Value<'_>, fact: &Fact<'_>) -> bool {
     let depends_on_condition = |n| instruction.operand(n) == Some(fact.value);
     instruction.is_instruction()
         && match instruction.opcode() {
-            opcode::ZEXT | opcode::SEXT | opcode::TRUNC => true,
+            _ if instruction.is_resizing() => true,
             opcode::ADD | opcode::SUB | opcode::XOR | opcode::ICMP => true,
             opcode::SELECT => depends_on_condition(0),
             _ => false,

@@ -1,6 +1,6 @@
 //! Sums that end at a limit: `x + min(end - x, most)`.
 
-use crate::llvm::{Attribute, Place, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Attribute, Place, Value, opcode, predicate};
 
 /// The attribute of a parameter that is a length.
 pub(in crate::linker) const LENGTH: &str = "warpsmith-length";
@@ -49,7 +49,7 @@ impl<'c> Limited<'c> {
                 let found = sum(limited, Some(value))?;
                 (found.start == start).then_some(found)
             };
-            match is_intrinsic(value, "llvm.umax.i") {
+            match value.is_call_of(&["llvm.umax.i"]) {
                 true => either_way(value, opcode::CALL, of_maximum),
                 false => sum(value, None),
             }
@@ -81,7 +81,7 @@ impl<'c> Limited<'c> {
 
 /// `most` of `min(end - start, most)`.
 fn limit<'c>(minimum: Value<'c>, start: Value<'c>, end: Value<'c>) -> Option<Value<'c>> {
-    if !is_intrinsic(minimum, MINIMUM) {
+    if !minimum.is_call_of(&[MINIMUM]) {
         return None;
     }
     let is_rest = |value: Value<'c>| {
@@ -107,15 +107,6 @@ fn either_way<'c, T>(
     }
     let (one, other) = (value.operand(0)?, value.operand(1)?);
     found(one, other).or_else(|| found(other, one))
-}
-
-/// Whether a value is given by an intrinsic whose name begins so.
-fn is_intrinsic(value: Value<'_>, name: &str) -> bool {
-    value.is_instruction()
-        && value.is_call()
-        && value.callee().is_some_and(|callee| {
-            callee.kind() == ValueKind::Function && callee.name().starts_with(name)
-        })
 }
 
 /// Compares without the minimum.
@@ -182,7 +173,7 @@ fn most_of(value: Value<'_>, depth: u32) -> Option<u64> {
     match value.opcode() {
         opcode::ZEXT => operand(0),
         opcode::AND => least(),
-        opcode::CALL if is_intrinsic(value, MINIMUM) => least(),
+        opcode::CALL if value.is_call_of(&[MINIMUM]) => least(),
         opcode::ADD if value.never_wraps() => operand(0)?.checked_add(operand(1)?),
         opcode::SUB if value.never_wraps() => operand(0),
         opcode::LSHR => {

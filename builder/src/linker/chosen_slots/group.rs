@@ -194,9 +194,7 @@ pub(super) fn options(choice: Value<'_>) -> Vec<Value<'_>> {
 
 /// Whether a value is a phi or a select of pointers, or of numbers that may be some.
 pub(super) fn is_choice(value: Value<'_>) -> bool {
-    value.kind() == ValueKind::Instruction
-        && matches!(value.opcode(), opcode::PHI | opcode::SELECT)
-        && value.integer_bits() == Some(64)
+    value.kind() == ValueKind::Instruction && value.is_choice() && value.integer_bits() == Some(64)
 }
 
 /// The type of what a load or store accesses.

@@ -14,7 +14,7 @@ use crate::linker::globals::SHARED;
 use crate::linker::panic_sites::HANDLERS;
 use crate::linker::spaces::{self, LOCAL};
 use crate::linker::stack_slots;
-use crate::llvm::{Block, Value, ValueKind, opcode};
+use crate::llvm::{Block, Value, opcode};
 
 /// What is seen of an instruction if its thread panics behind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,6 @@ pub(super) enum Effect {
 
 /// The effect of an instruction.
 pub(super) fn of(value: Value<'_>) -> Effect {
-    const EFFECTS: [i32; 3] = [opcode::ATOMIC_RMW, opcode::COMPARE_EXCHANGE, opcode::FENCE];
     const CALLS: [&str; 14] = [
         "llvm.umin.",
         "llvm.umax.",
@@ -58,7 +57,7 @@ pub(super) fn of(value: Value<'_>) -> Effect {
         opcode::CALL => {
             let assembly = value.called_assembly();
             let only_computes = assembly.is_some_and(|asm| !asm.has_side_effects());
-            others_unless(only_computes || is_call_of(value, &CALLS))
+            others_unless(only_computes || value.is_call_of(&CALLS))
         }
         opcode::LOAD => others_unless(!value.is_volatile()),
         opcode::STORE => {
@@ -69,7 +68,7 @@ pub(super) fn of(value: Value<'_>) -> Effect {
                 false => Effect::Others,
             }
         }
-        other => others_unless(!EFFECTS.contains(&other)),
+        _ => others_unless(!value.is_atomic_access()),
     }
 }
 
@@ -78,7 +77,7 @@ pub(super) fn reads_nothing(panic: Block<'_>) -> bool {
     let mut instructions = panic.instructions().into_iter();
     instructions.all(|instruction| match instruction.opcode() {
         opcode::UNREACHABLE | opcode::BRANCH | opcode::PHI => true,
-        opcode::CALL => is_call_of(instruction, &HANDLERS) || is_trap(instruction),
+        opcode::CALL => instruction.is_call_of(&HANDLERS) || is_trap(instruction),
         _ => is_plain(instruction),
     }) && panic.successors().into_iter().all(reads_nothing)
 }
@@ -98,31 +97,13 @@ pub(super) fn is_only_trap(block: Block<'_>) -> bool {
 /// Whether an instruction stops the grid.
 fn is_trap(call: Value<'_>) -> bool {
     let assembly = call.called_assembly();
-    assembly.is_some_and(|asm| asm.asm_text().trim() == "trap;") || is_call_of(call, &["llvm.trap"])
+    assembly.is_some_and(|asm| asm.asm_text().trim() == "trap;") || call.is_call_of(&["llvm.trap"])
 }
 
 /// Whether an instruction only computes a number, whatever its operands are.
 pub(super) fn is_plain(value: Value<'_>) -> bool {
-    const OTHERS: [i32; 5] = [
-        opcode::ZEXT,
-        opcode::SEXT,
-        opcode::TRUNC,
-        opcode::ICMP,
-        opcode::SELECT,
-    ];
-    opcode::PLAIN_ARITHMETIC.contains(&value.opcode())
-        || OTHERS.contains(&value.opcode())
-        || is_call_of(
-            value,
-            &["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax."],
-        )
-}
-
-pub(super) fn is_call_of(value: Value<'_>, names: &[&str]) -> bool {
-    let callee = value.is_call().then(|| value.callee()).flatten();
-    let function = callee.filter(|callee| callee.kind() == ValueKind::Function);
-    function.is_some_and(|function| {
-        let name = function.name();
-        names.iter().any(|known| name.starts_with(known))
-    })
+    value.is_plain_arithmetic()
+        || value.is_resizing()
+        || matches!(value.opcode(), opcode::ICMP | opcode::SELECT)
+        || value.is_call_of(&["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax."])
 }

@@ -50,7 +50,7 @@ impl<'c> Ways<'c> {
 
 fn panics_at_place(panic: Block<'_>) -> bool {
     let mut instructions = panic.instructions().into_iter();
-    instructions.any(|instruction| effects::is_call_of(instruction, &HANDLERS))
+    instructions.any(|instruction| instruction.is_call_of(&HANDLERS))
 }
 
 /// Gives all edges but one a copy of the panic, and that one the panic itself.

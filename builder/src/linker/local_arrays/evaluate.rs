@@ -82,7 +82,7 @@ impl<'m, 'c> Numbers<'m, 'c> {
             }
             opcode::ICMP => self.comparison(value)?.into(),
             operation => {
-                let is_binary = BINARY.contains(&operation);
+                let is_binary = opcode::UNSIGNED_ARITHMETIC.contains(&operation);
                 let right = is_binary.then(|| self.of(value.operand(1)?))??;
                 binary(operation, self.of(value.operand(0)?)?, right, bits)?
             }
@@ -120,20 +120,6 @@ impl<'m, 'c> Numbers<'m, 'c> {
         })
     }
 }
-
-/// The operations of two numbers that are computed.
-pub(super) const BINARY: [i32; 10] = [
-    opcode::ADD,
-    opcode::SUB,
-    opcode::MUL,
-    opcode::UDIV,
-    opcode::UREM,
-    opcode::SHL,
-    opcode::LSHR,
-    opcode::AND,
-    opcode::OR,
-    opcode::XOR,
-];
 
 fn binary(operation: i32, a: u64, b: u64, bits: u32) -> Option<u64> {
     Some(match operation {

@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
-use super::evaluate::BINARY;
 use super::nest::Nest;
 use crate::linker::stack_slots;
 use crate::llvm::{Block, Value, ValueKind, opcode};
@@ -99,7 +98,9 @@ impl<'c> Needs<'_, 'c> {
             | opcode::ICMP
             | opcode::ADDRESS_SPACE_CAST
             | opcode::GET_ELEMENT_POINTER => self.operands(value)?,
-            operation if BINARY.contains(&operation) => self.operands(value)?,
+            operation if opcode::UNSIGNED_ARITHMETIC.contains(&operation) => {
+                self.operands(value)?
+            }
             _ => return None,
         }
         Some(())

@@ -233,9 +233,6 @@ impl<'c> Group<'c> {
 
 /// Whether what follows an instruction is executed whenever it is.
 fn goes_on(instruction: Value<'_>) -> bool {
-    if !instruction.is_call() {
-        return true;
-    }
     const PLAIN: [&str; 6] = [
         "llvm.assume",
         "llvm.experimental.noalias.scope.decl",
@@ -244,8 +241,7 @@ fn goes_on(instruction: Value<'_>) -> bool {
         "llvm.smin.",
         "llvm.nvvm.read.ptx.sreg.",
     ];
-    let name = instruction.callee().map(Value::name).unwrap_or_default();
-    PLAIN.iter().any(|plain| name.starts_with(plain))
+    !instruction.is_call() || instruction.is_call_of(&PLAIN)
 }
 
 /// Whether an instruction only computes a number, and may be computed earlier.

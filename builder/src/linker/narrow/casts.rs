@@ -88,9 +88,7 @@ fn text(bits: u32, is_signed: bool, from: u32, is_at_least_zero: bool) -> Option
 
 /// Whether a number is neither NaN nor negative, as it is the greater one of another number and 0.
 fn is_at_least_zero(number: Value<'_>) -> bool {
-    let is_call = number.kind() == ValueKind::Instruction && number.is_call();
-    let name = is_call.then(|| number.callee()).flatten().map(Value::name);
-    let is_maximum = name.is_some_and(|name| name.starts_with("llvm.maxnum.f"));
+    let is_maximum = number.is_call_of(&["llvm.maxnum.f"]);
     is_maximum && number.operand(1).is_some_and(Value::is_zero)
 }
 

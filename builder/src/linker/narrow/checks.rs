@@ -88,16 +88,13 @@ pub(super) fn is_below<'c>(
         opcode::UDIV | opcode::LSHR | opcode::UREM => of_operand(0, is_strict),
         opcode::AND => of_operand(0, is_strict) || of_operand(1, is_strict),
         opcode::SELECT => of_operand(1, is_strict) && of_operand(2, is_strict),
-        opcode::CALL => {
-            let name = smaller.callee().map(Value::name).unwrap_or_default();
-            if name.starts_with("llvm.umin.") {
-                of_operand(0, is_strict) || of_operand(1, is_strict)
-            } else if name.starts_with("llvm.umax.") {
-                of_operand(0, is_strict) && of_operand(1, is_strict)
-            } else {
-                name.starts_with("llvm.usub.sat.") && of_operand(0, is_strict)
-            }
+        opcode::CALL if smaller.is_call_of(&["llvm.umin."]) => {
+            of_operand(0, is_strict) || of_operand(1, is_strict)
         }
+        opcode::CALL if smaller.is_call_of(&["llvm.umax."]) => {
+            of_operand(0, is_strict) && of_operand(1, is_strict)
+        }
+        opcode::CALL => smaller.is_call_of(&["llvm.usub.sat."]) && of_operand(0, is_strict),
         _ => false,
     }
 }

@@ -67,7 +67,9 @@ impl<'c> Ends<'c> {
         };
         let (one, other) = (Sum::of(one), Sum::of(other));
         one.parts.iter().find_map(|(part, _)| {
-            let maximum = part.value().filter(|value| is_call(*value, "llvm.umax."))?;
+            let maximum = part
+                .value()
+                .filter(|value| value.is_call_of(&["llvm.umax."]))?;
             // What both are less than their ends.
             let mut less = one.clone();
             less.add(maximum, u64::MAX, DEPTH);
@@ -165,11 +167,11 @@ impl<'c> Sum<'c> {
                 self.add(left, times, depth - 1);
                 self.add(right, minus, depth - 1);
             }
-            _ if is_call(value, "llvm.umin.") => {
+            _ if value.is_call_of(&["llvm.umin."]) => {
                 self.add_part(Part::Least(left, right), times, Some(value));
             }
             // The number less what of it can be subtracted.
-            _ if is_call(value, "llvm.usub.sat.") => {
+            _ if value.is_call_of(&["llvm.usub.sat."]) => {
                 self.add(left, times, depth - 1);
                 self.add_part(Part::Least(left, right), minus, None);
             }
@@ -206,10 +208,4 @@ impl<'c> Sum<'c> {
             _ => None,
         }
     }
-}
-
-fn is_call(value: Value<'_>, intrinsic: &str) -> bool {
-    let callee = || value.is_call().then(|| value.callee()).flatten();
-    value.kind() == ValueKind::Instruction
-        && callee().is_some_and(|callee| callee.name().starts_with(intrinsic))
 }

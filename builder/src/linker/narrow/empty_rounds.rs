@@ -103,16 +103,11 @@ impl<'c> Empty<'c> {
 
 /// Whether it only computes something.
 fn does_nothing(instruction: Value<'_>) -> bool {
-    !matches!(
+    let is_other = matches!(
         instruction.opcode(),
-        opcode::CALL
-            | opcode::LOAD
-            | opcode::STORE
-            | opcode::FENCE
-            | opcode::ALLOCA
-            | opcode::ATOMIC_RMW
-            | opcode::COMPARE_EXCHANGE
-    )
+        opcode::CALL | opcode::LOAD | opcode::STORE | opcode::ALLOCA
+    );
+    !is_other && !instruction.is_atomic_access()
 }
 
 /// Whether some counter ends the loop at some time.

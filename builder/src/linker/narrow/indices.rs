@@ -13,9 +13,7 @@ const DEPTH: u32 = 6;
 
 /// Whether an instruction is a saturating conversion to unsigned numbers of 64 bits.
 pub(super) fn is_wide(instruction: Value<'_>) -> bool {
-    let callee = instruction.is_call().then(|| instruction.callee());
-    let function = callee.flatten().filter(|f| f.kind() == ValueKind::Function);
-    function.is_some_and(|function| function.name().starts_with("llvm.fptoui.sat.i64.f"))
+    instruction.is_call_of(&["llvm.fptoui.sat.i64.f"])
 }
 
 /// Shortens the conversions of a function that allow it; whether there were any.
@@ -111,9 +109,5 @@ fn is_plain(instruction: Value<'_>) -> bool {
         opcode::ICMP,
         opcode::GET_ELEMENT_POINTER,
     ];
-    let is_minimum = || {
-        let name = instruction.callee().map(Value::name).unwrap_or_default();
-        name.starts_with("llvm.umin.") || name.starts_with("llvm.umax.")
-    };
-    PLAIN.contains(&instruction.opcode()) || (instruction.is_call() && is_minimum())
+    PLAIN.contains(&instruction.opcode()) || instruction.is_call_of(&["llvm.umin.", "llvm.umax."])
 }

@@ -22,7 +22,7 @@ const REMAINDER: &str = "{ .reg .pred %p; .reg .b32 %z; mul.hi.u32 %z, $3, $1; n
 
 /// Whether an operation is such a division, by a number of run time.
 pub(super) fn is_division(operation: Value<'_>) -> bool {
-    matches!(operation.opcode(), opcode::UDIV | opcode::UREM)
+    operation.is_unsigned_division()
         && operation.operand(0).and_then(Value::integer_bits) == Some(32)
         && operation.operand(1).and_then(Value::as_integer).is_none()
 }

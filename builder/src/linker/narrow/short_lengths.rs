@@ -193,7 +193,7 @@ fn is_cold(block: Block<'_>) -> bool {
 /// Whether an operation divides by a number of run time.
 fn is_division(operation: Value<'_>) -> bool {
     let is_constant = || operation.operand(1).and_then(Value::as_integer).is_some();
-    matches!(operation.opcode(), opcode::UDIV | opcode::UREM) && !is_constant()
+    operation.is_unsigned_division() && !is_constant()
 }
 
 /// How many instructions more an operation takes of 64 bits than of 32.

@@ -70,7 +70,7 @@ fn is_divided(value: Value<'_>) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         for user in value.users() {
-            if matches!(user.opcode(), opcode::UREM | opcode::UDIV) {
+            if user.is_unsigned_division() {
                 return true;
             }
             let is_whole =
@@ -121,11 +121,11 @@ struct Short {
 
 /// Whether the operation may be one of these.
 pub(super) fn may_be_short(value: Value<'_>) -> bool {
-    const OTHERS: [i32; 4] = [opcode::PHI, opcode::SELECT, opcode::UDIV, opcode::UREM];
     value.integer_bits() == Some(64)
         && !value.is_pointer()
-        && (opcode::PLAIN_ARITHMETIC.contains(&value.opcode())
-            || OTHERS.contains(&value.opcode())
+        && (value.is_plain_arithmetic()
+            || value.is_choice()
+            || value.is_unsigned_division()
             || minimum_of(value).is_some())
 }
 

@@ -161,9 +161,7 @@ impl<'c> Early<'c> {
     fn of(found: &Loop<'c>, test: &Test<'c>) -> Option<Early<'c>> {
         let block = found.header;
         let may_be = |i: &Value<'c>| {
-            i.opcode() == opcode::PHI
-                || opcode::PLAIN_ARITHMETIC.contains(&i.opcode())
-                || OTHERS.contains(&i.opcode())
+            i.opcode() == opcode::PHI || i.is_plain_arithmetic() || OTHERS.contains(&i.opcode())
         };
         let all: Vec<_> = block.instructions().into_iter().filter(may_be).collect();
         let mut values: HashSet<_> = all.iter().copied().collect();

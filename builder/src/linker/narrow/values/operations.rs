@@ -7,20 +7,6 @@ use crate::linker::narrow::ranges::Range;
 use crate::linker::narrow::rounds::Counter;
 use crate::llvm::{Attribute, Block, Value, opcode};
 
-/// The operations of two numbers of which something is known.
-const OPERATIONS: [i32; 10] = [
-    opcode::ADD,
-    opcode::SUB,
-    opcode::MUL,
-    opcode::SHL,
-    opcode::LSHR,
-    opcode::UDIV,
-    opcode::UREM,
-    opcode::AND,
-    opcode::OR,
-    opcode::XOR,
-];
-
 impl<'c> Values<'_, 'c> {
     pub(super) fn of_parameter(&self, value: Value<'c>) -> Option<Range> {
         let (function, number) = value.as_parameter()?;
@@ -115,7 +101,7 @@ impl<'c> Values<'_, 'c> {
                 }
             }
             // Not of `freeze`: it is any number where its operand is poison, and a range may say nothing of that.
-            operation if OPERATIONS.contains(&operation) => {
+            operation if opcode::UNSIGNED_ARITHMETIC.contains(&operation) => {
                 let (a, b) = (operand(0)?, operand(1)?);
                 if let Some(divided) = Divided::of(value) {
                     let operand = |value| self.range(value, bits, block, depth);

@@ -44,11 +44,7 @@ impl Relation {
 fn is_part<'c>(whole: Value<'c>, value: Value<'c>, depth: u32) -> bool {
     let is_whole = |whole: Value<'c>| match whole.opcode() {
         opcode::OR => true,
-        opcode::CALL => {
-            let callee = whole.callee().map(Value::name).unwrap_or_default();
-            callee.starts_with("llvm.umax.")
-        }
-        _ => false,
+        _ => whole.is_call_of(&["llvm.umax."]),
     };
     whole == value
         || depth.checked_sub(1).is_some_and(|depth| {
