@@ -238,14 +238,34 @@ impl<'c> Module<'c> {
         pipeline: &str,
         machine: Option<&TargetMachine<'c>>,
     ) -> Result<(), String> {
-        let api = self.context.api;
         let text = cstring(pipeline);
         let machine = machine.map_or(std::ptr::null_mut(), |m| m.raw);
-        // SAFETY: `self` and `machine` own their handles, `text` ends in zero, and the options live from their creation to their disposal
-        // in this block.
+        self.run(|api, options| {
+            // SAFETY: `self` and `machine` own their handles, `text` ends in zero, and the options live during the call (`run`).
+            unsafe { (api.LLVMRunPasses)(self.raw, text.as_ptr(), machine, options) }
+        })
+    }
+
+    /// Runs passes of functions, without `function(..)` around them, on a defined function of the module.
+    pub fn run_passes_on(&self, function: Value<'c>, pipeline: &str) -> Result<(), String> {
+        let (text, machine) = (cstring(pipeline), std::ptr::null_mut());
+        self.run(|api, options| {
+            // SAFETY: `function` is live (the invariant of `Value`), `text` ends in zero, a machine may be left out, and the options live during the
+            // call (`run`).
+            unsafe { (api.LLVMRunPassesOnFunction)(function.raw, text.as_ptr(), machine, options) }
+        })
+    }
+
+    /// Runs passes with options that live as long as the call.
+    fn run(
+        &self,
+        passes: impl FnOnce(&sys::Api, sys::PassOptionsRef) -> sys::ErrorRef,
+    ) -> Result<(), String> {
+        let api = self.context.api;
+        // SAFETY: the options live from their creation to their disposal in this block, and `passes` does not keep them.
         let error = unsafe {
             let options = (api.LLVMCreatePassBuilderOptions)();
-            let error = (api.LLVMRunPasses)(self.raw, text.as_ptr(), machine, options);
+            let error = passes(api, options);
             (api.LLVMDisposePassBuilderOptions)(options);
             error
         };

@@ -137,6 +137,7 @@ api! { every version {
     fn LLVMCreatePassBuilderOptions() -> PassOptionsRef;
     fn LLVMDisposePassBuilderOptions(PassOptionsRef);
     fn LLVMRunPasses(ModuleRef, *const c_char, TargetMachineRef, PassOptionsRef) -> ErrorRef;
+    fn LLVMRunPassesOnFunction(ValueRef, *const c_char, TargetMachineRef, PassOptionsRef) -> ErrorRef;
     fn LLVMTargetMachineEmitToMemoryBuffer(TargetMachineRef, ModuleRef, c_int, *mut *mut c_char, *mut MemoryBufferRef) -> Bool;
 
     // Walking a module.

@@ -41,11 +41,11 @@ const SINK: &str = "function(sink)";
 /// What follows divisions by two ways. `instcombine` would compare 64 bits where the upper 32 decide.
 const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
 
-/// What follows divisions by one number.
-const COMMON: &str = "function(early-cse)";
+/// What follows divisions by one number, in their function.
+const COMMON: &str = "early-cse";
 
-/// What follows branches that were joined.
-const SIMPLIFY: &str = "function(simplifycfg)";
+/// What follows branches that were joined, in their function.
+const SIMPLIFY: &str = "simplifycfg";
 
 /// Decides the comparisons that are known: before loops are unrolled, as a way out of a loop is one less then.
 pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<(), String> {
@@ -120,15 +120,14 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         }
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
-    let divisions = has(quotients::is_division).into_iter();
-    let moved = divisions.filter(|f| early_divisions::run(*f, &Dominators::of(*f)));
-    if moved.count() > 0 {
-        module.run_passes(SIMPLIFY, None)?;
+    for function in has(quotients::is_division) {
+        if early_divisions::run(function, &Dominators::of(function)) {
+            module.run_passes_on(function, SIMPLIFY)?;
+        }
     }
-    let divisions = has(quotients::is_division);
-    if !divisions.is_empty() {
-        divisions.into_iter().for_each(quotients::run);
-        module.run_passes(COMMON, None)?;
+    for function in has(quotients::is_division) {
+        quotients::run(function);
+        module.run_passes_on(function, COMMON)?;
     }
     Ok(())
 }
