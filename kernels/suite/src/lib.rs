@@ -24,6 +24,7 @@ pub mod program;
 pub mod random;
 pub mod session;
 pub mod set;
+pub mod suite;
 pub mod table;
 pub mod twins;
 
@@ -41,5 +42,5 @@ pub const BROKEN_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/broken.ptx"
 
 /// The case of this name.
 pub fn case(name: &str) -> Option<&'static Case> {
-    set::SUITE.case(name)
+    suite::SUITE.case(name)
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    warpsmith_suite::program::main(&warpsmith_suite::set::SUITE)
+    warpsmith_suite::program::main(&warpsmith_suite::suite::SUITE)
 }

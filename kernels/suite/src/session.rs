@@ -1,7 +1,7 @@
 //! A device with the suite's kernels loaded, and their CUDA C++ twins where there is a compiler for them.
 
 use crate::random::{Fill, Kernels};
-use crate::set::{SUITE, Set};
+use crate::set::Set;
 use anyhow::{Result, anyhow};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,11 +32,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Loads the suite's kernels on `gpu`.
-    pub fn new(gpu: &Gpu) -> Result<Session> {
-        Session::of(&SUITE, gpu)
-    }
-
     /// Loads a set of kernels on `gpu`.
     pub fn of(set: &'static Set, gpu: &Gpu) -> Result<Session> {
         let module = gpu.load(set.ptx)?;

@@ -1,8 +1,8 @@
-//! A set of kernels with what belongs to it: the reference suite is one.
+//! A set of kernels with what belongs to it. [`SUITE`](crate::suite::SUITE) is one.
 
 use crate::bench;
 use crate::case::{Case, Progress};
-use crate::{cases, twins};
+use crate::twins;
 use anyhow::{Context, Result};
 use warpsmith_host::prelude::*;
 
@@ -55,15 +55,3 @@ impl Set {
         names.iter().map(find).collect()
     }
 }
-
-/// The reference suite.
-pub static SUITE: Set = Set {
-    name: "suite",
-    ptx: crate::PTX,
-    cases,
-    twins: twins::Source {
-        within: "",
-        tree: concat!(env!("CARGO_MANIFEST_DIR"), "/../twins"),
-    },
-    bench: |gpu, options, progress| bench::run(gpu, options, progress)?.written(),
-};

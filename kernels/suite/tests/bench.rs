@@ -2,11 +2,12 @@
 
 use warpsmith_host::prelude::*;
 use warpsmith_suite::bench::{Options, run};
+use warpsmith_suite::suite::SUITE;
 
 #[test]
 fn the_simulator_is_refused_unless_asked_for() {
     let gpu = Gpu::open(DeviceChoice::Simulator).unwrap();
-    let refusal = run(&gpu, &Options::default(), &mut |_| ())
+    let refusal = run(&SUITE, &gpu, &Options::default(), &mut |_| ())
         .unwrap_err()
         .to_string();
     assert!(
@@ -27,7 +28,7 @@ fn a_report_has_a_row_a_kernel_and_says_that_it_is_the_simulators() {
         ..Options::default()
     };
     let mut steps = 0;
-    let report = run(&gpu, &options, &mut |_| steps += 1).unwrap();
+    let report = run(&SUITE, &gpu, &options, &mut |_| steps += 1).unwrap();
     assert_eq!(
         report
             .rows
@@ -65,13 +66,13 @@ fn a_timing_without_a_warm_up_is_refused() {
         on_simulator: true,
         ..Options::default()
     };
-    let refused = run(&gpu, &options(0), &mut |_| ()).unwrap_err();
+    let refused = run(&SUITE, &gpu, &options(0), &mut |_| ()).unwrap_err();
     let text = format!("{refused:#}");
     assert!(
         text.contains("saxpy: cannot time") && text.contains("loading the kernel"),
         "{text}"
     );
-    let report = run(&gpu, &options(2), &mut |_| ()).unwrap();
+    let report = run(&SUITE, &gpu, &options(2), &mut |_| ()).unwrap();
     assert_eq!(report.rows[0].ours.timing.repetitions, 1);
 }
 
@@ -83,7 +84,9 @@ fn an_unknown_kernel_is_answered_with_the_known_ones() {
         on_simulator: true,
         ..Options::default()
     };
-    let error = run(&gpu, &options, &mut |_| ()).unwrap_err().to_string();
+    let error = run(&SUITE, &gpu, &options, &mut |_| ())
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("`sacspy`") && error.contains("saxpy, transpose"),
         "{error}"

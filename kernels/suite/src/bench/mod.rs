@@ -4,12 +4,14 @@
 //! turns, and take turns in going first. After the timings, both are launched and verified once more.
 
 mod date;
+mod options;
 mod overhead;
 mod report;
 mod roofs;
 mod setting;
 mod statistics;
 
+pub use options::Options;
 pub use overhead::Overhead;
 pub use report::{Report, Row};
 pub use roofs::Roofs;
@@ -18,45 +20,12 @@ pub use statistics::{Samples, Timing};
 
 use crate::case::{Case, Problem, Progress, Work};
 use crate::session::{Implementation, Session};
-use crate::set::{SUITE, Set};
+use crate::set::Set;
 use crate::twins;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::time::Duration;
 use warpsmith_host::prelude::*;
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The cases by name; none means all.
-    pub names: Vec<String>,
-    /// Launches of each implementation before those that are timed: at least one, which loads the kernel and touches the memory.
-    pub warm_ups: usize,
-    /// Timed launches of each implementation.
-    pub repetitions: usize,
-    /// Seed of the inputs.
-    pub seed: u64,
-    /// Whether to build and time the CUDA C++ twins.
-    pub twins: bool,
-    /// Problem size; the device's default if not given.
-    pub size: Option<usize>,
-    /// Whether to go on without a GPU, where times mean nothing.
-    pub on_simulator: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            names: Vec::new(),
-            warm_ups: 1,
-            repetitions: 21,
-            seed: 1,
-            twins: true,
-            size: None,
-            on_simulator: false,
-        }
-    }
-}
 
 /// More than the L2 cache of any GPU so far (an H200 has 60 MB).
 const FLUSH: usize = 256 << 20;
@@ -115,10 +84,15 @@ pub struct Resources {
     pub static_shared_bytes: usize,
 }
 
-/// Runs the suite's benchmark.
-pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Report> {
-    check(&SUITE, gpu, options)?;
-    let mut session = Session::new(gpu)?;
+/// Runs the benchmark of a set.
+pub fn run(
+    set: &'static Set,
+    gpu: &Gpu,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report> {
+    check(set, gpu, options)?;
+    let mut session = Session::of(set, gpu)?;
     let setting = Setting::of(gpu, options)?;
     let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
     let measured = measure_all(&mut session, options, progress)?;
