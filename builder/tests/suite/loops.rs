@@ -239,6 +239,13 @@ fn a_check_of_all_elements_compares_the_last_one() {
     assert_eq!(count(&body, "max.u"), 1, "{body:#?}");
 }
 
+/// Behind a first element the last one may come when the rounds have gone past the greatest number, which is outside.
+#[test]
+fn a_check_of_all_elements_in_no_known_order_compares_distances() {
+    let body = body(features(), "loop_over_ring_at_once");
+    assert_eq!(count(&body, "max.u"), 2, "{body:#?}");
+}
+
 #[test]
 fn places_in_exact_blocks_are_below_each_extent() {
     let exact = body(features(), "places_in_exact_blocks");
