@@ -1,14 +1,12 @@
 //! What is known where a block is reached: the comparisons of unsigned numbers that the branches on the way have decided.
 
+use super::decided::{self, PARTS};
 use super::dominators::Dominators;
 use super::ranges::Range;
 use super::values::Values;
-use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Block, Value, opcode, predicate};
 
-/// How many dominators are asked what is known on the way from them.
-const BLOCKS: u32 = 32;
-
-/// How many parts a condition is taken apart into, one within the other.
+/// How many extensions are looked through.
 const DEPTH: u32 = 8;
 
 /// Comparisons that hold.
@@ -32,29 +30,15 @@ impl<'v, 'c> Known<'v, 'c> {
         values: &'v Values<'v, 'c>,
         dominators: &Dominators<'c>,
     ) -> Known<'v, 'c> {
-        let mut decided = Vec::new();
-        let mut at = block;
-        for _ in 0..BLOCKS {
-            let Some(above) = dominators.above(at) else {
-                break;
-            };
-            // Nothing else leads here, so the branch was taken this way. The nearest dominator is then the block before.
-            if dominators.entered_from(at) == Some(above) {
-                let branch = above.terminator();
-                let branch = branch.filter(|i| i.opcode() == opcode::BRANCH);
-                if let Some((condition, [yes, _])) = branch.and_then(condition_of) {
-                    decided.push((condition, yes == at));
-                }
-            }
-            at = above;
-        }
         let mut known = Known {
             values,
             block,
             comparisons: Vec::new(),
         };
-        for (condition, holds) in decided {
-            known.add(condition, holds, DEPTH);
+        for (from, to) in decided::edges(block, dominators) {
+            if let Some((condition, holds)) = decided::condition(from, to) {
+                known.add(condition, holds, PARTS);
+            }
         }
         known
     }
@@ -84,54 +68,45 @@ impl<'v, 'c> Known<'v, 'c> {
     /// Adds that `condition` is `holds`.
     fn add(&mut self, condition: Value<'c>, holds: bool, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        if condition.kind() != ValueKind::Instruction {
+        if let Some(parts) = decided::parts(condition, holds) {
+            for part in parts {
+                self.add(part, holds, depth);
+            }
+            return Some(());
+        }
+        if !condition.is_instruction() || condition.opcode() != opcode::ICMP {
             return None;
         }
-        let operand = |n| condition.operand(n);
-        let mut both = |a: Value<'c>, b: Value<'c>| {
-            self.add(a, holds, depth);
-            self.add(b, holds, depth)
-        };
-        match condition.opcode() {
-            opcode::AND if holds => both(operand(0)?, operand(1)?),
-            opcode::OR if !holds => both(operand(0)?, operand(1)?),
-            // `a && b` and `a || b` without the computation of `b`.
-            opcode::SELECT if holds && operand(2)?.as_integer() == Some(0) => {
-                both(operand(0)?, operand(1)?)
-            }
-            opcode::SELECT if !holds && operand(1)?.as_integer() == Some(1) => {
-                both(operand(0)?, operand(2)?)
-            }
-            opcode::ICMP if !operand(0)?.is_pointer() => {
-                let (left, right) = (self.core(operand(0)?), self.core(operand(1)?));
-                match (condition.predicate(), holds) {
-                    (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
-                        self.push(left, right, true)
-                    }
-                    (predicate::LESS_OR_EQUAL, true) | (predicate::GREATER, false) => {
-                        self.push(left, right, false)
-                    }
-                    (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false) => {
-                        self.push(right, left, true)
-                    }
-                    (predicate::GREATER_OR_EQUAL, true) | (predicate::LESS, false) => {
-                        self.push(right, left, false)
-                    }
-                    (predicate::EQUAL, true) | (predicate::NOT_EQUAL, false) => {
-                        self.push(left, right, false);
-                        self.push(right, left, false);
-                    }
-                    (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
-                        if right.as_integer() == Some(0) =>
-                    {
-                        self.push(right, left, true)
-                    }
-                    _ => {}
-                }
-                Some(())
-            }
-            _ => None,
+        let (left, right) = (condition.operand(0)?, condition.operand(1)?);
+        if left.is_pointer() {
+            return None;
         }
+        let (left, right) = (self.core(left), self.core(right));
+        match (condition.predicate(), holds) {
+            (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
+                self.push(left, right, true)
+            }
+            (predicate::LESS_OR_EQUAL, true) | (predicate::GREATER, false) => {
+                self.push(left, right, false)
+            }
+            (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false) => {
+                self.push(right, left, true)
+            }
+            (predicate::GREATER_OR_EQUAL, true) | (predicate::LESS, false) => {
+                self.push(right, left, false)
+            }
+            (predicate::EQUAL, true) | (predicate::NOT_EQUAL, false) => {
+                self.push(left, right, false);
+                self.push(right, left, false);
+            }
+            (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
+                if right.as_integer() == Some(0) =>
+            {
+                self.push(right, left, true)
+            }
+            _ => {}
+        }
+        Some(())
     }
 
     fn push(&mut self, smaller: Value<'c>, larger: Value<'c>, is_strict: bool) {
@@ -145,7 +120,7 @@ impl<'v, 'c> Known<'v, 'c> {
     /// The value that this one is in another width.
     pub(super) fn core(&self, mut value: Value<'c>) -> Value<'c> {
         for _ in 0..DEPTH {
-            if value.kind() != ValueKind::Instruction {
+            if !value.is_instruction() {
                 break;
             }
             let (Some(operand), Some(bits)) = (value.operand(0), value.integer_bits()) else {
@@ -163,12 +138,4 @@ impl<'v, 'c> Known<'v, 'c> {
         }
         value
     }
-}
-
-/// The condition of a branch and where it leads to.
-fn condition_of<'c>(branch: Value<'c>) -> Option<(Value<'c>, [Block<'c>; 2])> {
-    let [yes, no] = branch.successors()[..] else {
-        return None;
-    };
-    Some((branch.operand(0)?, [yes, no]))
 }

@@ -9,6 +9,7 @@ mod casts;
 mod checks;
 mod conditions;
 mod counters;
+mod decided;
 mod distances;
 mod dominators;
 mod early_divisions;

@@ -1,13 +1,8 @@
 //! Whether the branches on the way to a loop have decided that one number is below another.
 
+use super::decided::{self, PARTS};
 use super::dominators::Dominators;
-use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
-
-/// How many dominators are asked.
-const BLOCKS: u32 = 32;
-
-/// How deep a condition is taken apart.
-const PARTS: u32 = 8;
+use crate::llvm::{Block, Value, opcode, predicate};
 
 /// A comparison as `smaller < larger`, or `<=` unless strict.
 pub(super) fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
@@ -40,61 +35,33 @@ impl<'c> Order<'c> {
         if self.is_decided_by(from, to) {
             return true;
         }
-        let mut at = from;
-        for _ in 0..BLOCKS {
-            let Some(above) = dominators.above(at) else {
-                break;
-            };
-            // Nothing else leads here, so the branch was taken this way.
-            if dominators.entered_from(at) == Some(above) && self.is_decided_by(above, at) {
-                return true;
-            }
-            at = above;
-        }
-        false
+        // Nothing else leads there, so the branches were taken this way.
+        decided::edges(from, dominators).any(|(from, to)| self.is_decided_by(from, to))
     }
 
     fn is_decided_by(self, from: Block<'c>, to: Block<'c>) -> bool {
-        let branch = from.terminator();
-        let branch = branch.filter(|i| i.opcode() == opcode::BRANCH);
-        branch.is_some_and(|branch| match branch.successors()[..] {
-            [yes, no] if yes != no => branch
-                .operand(0)
-                .is_some_and(|condition| self.follows(condition, yes == to, PARTS)),
-            _ => false,
-        })
+        decided::condition(from, to)
+            .is_some_and(|(condition, holds)| self.follows(condition, holds, PARTS))
     }
 
     /// Whether it follows from what a condition is.
-    fn follows(self, condition: Value<'c>, holds: bool, parts: u32) -> bool {
-        let Some(parts) = parts.checked_sub(1) else {
+    fn follows(self, condition: Value<'c>, holds: bool, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
             return false;
         };
-        if condition.kind() != ValueKind::Instruction {
+        if let Some(parts) = decided::parts(condition, holds) {
+            let mut parts = parts.into_iter();
+            return parts.any(|part| self.follows(part, holds, depth));
+        }
+        if !condition.is_instruction() || condition.opcode() != opcode::ICMP {
             return false;
         }
-        let part = |n| {
-            let part = condition.operand(n);
-            part.is_some_and(|part| self.follows(part, holds, parts))
-        };
-        let is_constant = |n, number| {
-            let constant = condition.operand(n).and_then(Value::as_integer);
-            constant == Some(number)
-        };
-        match condition.opcode() {
-            opcode::AND if holds => part(0) || part(1),
-            opcode::OR if !holds => part(0) || part(1),
-            // `a && b` and `a || b` without the computation of `b`.
-            opcode::SELECT if holds && is_constant(2, 0) => part(0) || part(1),
-            opcode::SELECT if !holds && is_constant(1, 1) => part(0) || part(2),
-            opcode::ICMP => below(condition).is_some_and(|(smaller, larger, is_strict)| {
-                let (smaller, larger, is_strict) = match holds {
-                    true => (smaller, larger, is_strict),
-                    false => (larger, smaller, !is_strict),
-                };
-                (smaller, larger) == (self.smaller, self.larger) && (is_strict || !self.is_strict)
-            }),
-            _ => false,
-        }
+        below(condition).is_some_and(|(smaller, larger, is_strict)| {
+            let (smaller, larger, is_strict) = match holds {
+                true => (smaller, larger, is_strict),
+                false => (larger, smaller, !is_strict),
+            };
+            (smaller, larger) == (self.smaller, self.larger) && (is_strict || !self.is_strict)
+        })
     }
 }

@@ -2,14 +2,9 @@
 
 use super::relation::Relation;
 use super::{Values, bits_of};
+use crate::linker::narrow::decided::{self, PARTS};
 use crate::linker::narrow::ranges::Range;
-use crate::llvm::{Block, Value, ValueKind, opcode, predicate};
-
-/// How many dominators are asked what is known on the way from them.
-const BLOCKS: u32 = 32;
-
-/// How deep a condition is taken apart.
-const PARTS: u32 = 8;
+use crate::llvm::{Block, Value, opcode, predicate};
 
 impl<'c> Values<'_, 'c> {
     /// With what is known on the way to a block.
@@ -20,18 +15,7 @@ impl<'c> Values<'_, 'c> {
         block: Block<'c>,
         depth: u32,
     ) -> Range {
-        let mut edges = Vec::new();
-        let mut at = block;
-        for _ in 0..BLOCKS {
-            let Some(above) = self.dominators.above(at) else {
-                break;
-            };
-            // Nothing else leads here, so the branch was taken this way. The nearest dominator is then the block before.
-            if self.dominators.entered_from(at) == Some(above) {
-                edges.push((above, at));
-            }
-            at = above;
-        }
+        let edges: Vec<_> = decided::edges(block, self.dominators).collect();
         // Twice: that a number is not zero says more of one that is known not to be negative.
         for (from, to) in edges.repeat(2) {
             range = self.on_edge(range, value, from, to, depth);
@@ -48,19 +32,9 @@ impl<'c> Values<'_, 'c> {
         to: Block<'c>,
         depth: u32,
     ) -> Range {
-        let branch = from.terminator();
-        let branch = branch.filter(|i| i.opcode() == opcode::BRANCH);
-        let Some((branch, [yes, no])) = branch.and_then(|branch| {
-            let ways: [Block<'c>; 2] = branch.successors().try_into().ok()?;
-            Some((branch, ways))
-        }) else {
-            return range;
-        };
-        match branch.operand(0) {
-            Some(condition) if yes != no => {
-                self.if_so(condition, yes == to, range, value, from, depth)
-            }
-            _ => range,
+        match decided::condition(from, to) {
+            Some((condition, holds)) => self.if_so(condition, holds, range, value, from, depth),
+            None => range,
         }
     }
 
@@ -86,34 +60,20 @@ impl<'c> Values<'_, 'c> {
         range: Range,
         value: Value<'c>,
         block: Block<'c>,
-        parts: u32,
+        rest: u32,
         depth: u32,
     ) -> Range {
-        let Some(parts) = parts.checked_sub(1) else {
+        let Some(rest) = rest.checked_sub(1) else {
             return range;
         };
-        if condition.kind() != ValueKind::Instruction {
-            return range;
+        if let Some(parts) = decided::parts(condition, holds) {
+            return parts.into_iter().fold(range, |range, part| {
+                self.by_parts(part, holds, range, value, block, rest, depth)
+            });
         }
-        let operand = |n| condition.operand(n);
-        let both = |range, a: Option<Value<'c>>, b: Option<Value<'c>>| {
-            [a, b].into_iter().flatten().fold(range, |range, part| {
-                self.by_parts(part, holds, range, value, block, parts, depth)
-            })
-        };
-        let constant = |n| operand(n).and_then(Value::as_integer);
-        match condition.opcode() {
-            opcode::AND if holds => both(range, operand(0), operand(1)),
-            opcode::OR if !holds => both(range, operand(0), operand(1)),
-            // `a && b` and `a || b` without the computation of `b`.
-            opcode::SELECT if holds && constant(2) == Some(0) => {
-                both(range, operand(0), operand(1))
-            }
-            opcode::SELECT if !holds && constant(1) == Some(1) => {
-                both(range, operand(0), operand(2))
-            }
-            opcode::ICMP => self.compared(condition, holds, range, value, block, depth),
-            _ => range,
+        match condition.is_instruction() && condition.opcode() == opcode::ICMP {
+            true => self.compared(condition, holds, range, value, block, depth),
+            false => range,
         }
     }
 

@@ -1,0 +1,50 @@
+//! What the branches on the way to a block have decided.
+
+use super::dominators::Dominators;
+use crate::llvm::{Block, Value, opcode};
+
+/// How many dominators are asked what is known on the way from them.
+const BLOCKS: usize = 32;
+
+/// How many parts a condition is taken apart into, one within the other.
+pub(super) const PARTS: u32 = 8;
+
+/// The edges that were gone over on the way to a block, as nothing else leads where they lead: from the nearest on.
+pub(super) fn edges<'c>(
+    block: Block<'c>,
+    dominators: &Dominators<'c>,
+) -> impl Iterator<Item = (Block<'c>, Block<'c>)> {
+    let above = |at: &Block<'c>| dominators.above(*at);
+    let ways = std::iter::successors(Some(block), above).take(BLOCKS);
+    // The nearest dominator is then the block before.
+    ways.filter_map(|at| Some((dominators.entered_from(at)?, at)))
+        .filter(|(from, to)| dominators.above(*to) == Some(*from))
+}
+
+/// The condition of the branch at the end of `from`, and whether it holds on the way to `to`.
+pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>, bool)> {
+    let branch = from.terminator()?;
+    let [yes, no] = branch.successors().try_into().ok()?;
+    let decides = branch.opcode() == opcode::BRANCH && yes != no;
+    decides.then(|| Some((branch.operand(0)?, yes == to)))?
+}
+
+/// The two parts of a condition that are both `holds` where the condition is.
+pub(super) fn parts(condition: Value<'_>, holds: bool) -> Option<[Value<'_>; 2]> {
+    if !condition.is_instruction() {
+        return None;
+    }
+    let is_constant = |n, number| {
+        let constant = condition.operand(n).and_then(Value::as_integer);
+        constant == Some(number)
+    };
+    let other = match condition.opcode() {
+        opcode::AND if holds => 1,
+        opcode::OR if !holds => 1,
+        // `a && b` and `a || b` without the computation of `b`.
+        opcode::SELECT if holds && is_constant(2, 0) => 1,
+        opcode::SELECT if !holds && is_constant(1, 1) => 2,
+        _ => return None,
+    };
+    Some([condition.operand(0)?, condition.operand(other)?])
+}
