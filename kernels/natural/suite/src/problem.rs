@@ -70,6 +70,15 @@ pub(crate) fn draw<T: Fill>(seed: u64, n: usize) -> Vec<T> {
     (0..n as u64).map(|i| T::draw(seed, i)).collect()
 }
 
+/// `n` values of 64 bits of the sequence `seed`.
+pub(crate) fn draw_long(seed: u64, n: usize) -> Vec<u64> {
+    let words = draw::<u32>(seed, 2 * n);
+    let pairs = words.as_chunks().0.iter();
+    pairs
+        .map(|&[low, high]| u64::from(high) << 32 | u64::from(low))
+        .collect()
+}
+
 /// `n` integers below `limit`.
 pub(crate) fn below(seed: u64, n: usize, limit: u32) -> Vec<u32> {
     let words = draw::<u32>(seed, n).into_iter();

@@ -1,36 +1,54 @@
 //! The cases, one file each: inputs, launch, and the same computation on the CPU.
 
+mod argmax;
+mod base64;
 mod bfs_level;
+mod big_multiply;
 mod bilinear;
 mod binary_search;
+mod bitmap_rank;
 mod bitonic_block;
 mod bitonic_step;
 mod black_scholes;
 mod block_scan;
 mod block_sum;
 mod box_blur;
+mod cholesky;
+mod collatz;
+mod convolve_1d;
+mod crc32;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
 mod floyd_warshall;
 mod gemv_f16;
 mod half_axpy;
+mod hamming;
 mod hash_insert;
+mod heat_1d;
 mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod kmeans;
 mod layer_norm_bf16;
 mod life;
+mod lstm_cell;
 mod mandelbrot;
 mod matmul_tiled;
+mod median_3x3;
 mod mod_pow;
 mod monte_carlo_pi;
 mod nbody;
 mod pagerank;
 mod particles;
+mod perlin;
 mod radix_histogram;
 mod radix_scatter;
+mod ray_spheres;
+mod relax_edges;
+mod rgb_to_yuv;
+mod rle_decode;
+mod rms_norm;
 mod saxpy;
 mod saxpy_strided;
 mod sha256;
@@ -43,44 +61,65 @@ mod stencil_2d;
 mod stencil_3d;
 mod string_match;
 mod transpose;
+mod triangles;
+mod tridiagonal;
+mod utf8_count;
 mod xxhash;
 
 use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 44] = [
+    static CASES: [Case; 65] = [
+        argmax::CASE,
+        base64::CASE,
         bfs_level::CASE,
+        big_multiply::CASE,
         bilinear::CASE,
         binary_search::CASE,
+        bitmap_rank::CASE,
         bitonic_block::CASE,
         bitonic_step::CASE,
         black_scholes::CASE,
         block_scan::CASE,
         block_sum::CASE,
         box_blur::CASE,
+        cholesky::CASE,
+        collatz::CASE,
+        convolve_1d::CASE,
+        crc32::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
         floyd_warshall::CASE,
         gemv_f16::CASE,
         half_axpy::CASE,
+        hamming::CASE,
         hash_insert::CASE,
+        heat_1d::CASE,
         interpreter::CASE,
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         kmeans::CASE,
         layer_norm_bf16::CASE,
         life::CASE,
+        lstm_cell::CASE,
         mandelbrot::CASE,
         matmul_tiled::CASE,
+        median_3x3::CASE,
         mod_pow::CASE,
         monte_carlo_pi::CASE,
         nbody::CASE,
         pagerank::CASE,
         particles::CASE,
+        perlin::CASE,
         radix_histogram::CASE,
         radix_scatter::CASE,
+        ray_spheres::CASE,
+        relax_edges::CASE,
+        rgb_to_yuv::CASE,
+        rle_decode::CASE,
+        rms_norm::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
         sha256::CASE,
@@ -93,6 +132,9 @@ pub(crate) fn cases() -> &'static [Case] {
         stencil_3d::CASE,
         string_match::CASE,
         transpose::CASE,
+        triangles::CASE,
+        tridiagonal::CASE,
+        utf8_count::CASE,
         xxhash::CASE,
     ];
     &CASES
