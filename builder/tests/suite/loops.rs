@@ -93,6 +93,14 @@ fn a_range_with_its_end_has_no_flag_in_the_loop() {
 }
 
 #[test]
+fn an_iterator_whose_place_is_a_pointer_goes_on_by_a_constant() {
+    let body = body(features(), "loop_over_bytes_with_table");
+    assert_eq!(count(&body, "selp"), 0, "{body:#?}");
+    // The words of the table; bytes may be written through `out`, so they are loaded otherwise.
+    assert_eq!(rounds_at_once(&body), 4, "{body:#?}");
+}
+
+#[test]
 fn pairs_are_not_skipped_one_by_one() {
     let body = body(features(), "loop_over_pairs");
     // Two loads in each round.

@@ -86,6 +86,7 @@ fn may_be_made_again(instruction: Value<'_>, fact: &Fact<'_>) -> bool {
         && match instruction.opcode() {
             _ if instruction.is_resizing() => true,
             opcode::ADD | opcode::SUB | opcode::XOR | opcode::ICMP => true,
+            opcode::GET_ELEMENT_POINTER => true,
             opcode::SELECT => depends_on_condition(0),
             _ => false,
         }
@@ -146,7 +147,9 @@ impl<'f, 'c> Made<'f, 'c> {
             (opcode::XOR, [Some(one), Some(other)]) => {
                 return Some(Value::integer_like(one ^ other, value));
             }
-            (opcode::ADD | opcode::SUB, [None, Some(0)]) => return Some(operands[0]),
+            (opcode::ADD | opcode::SUB | opcode::GET_ELEMENT_POINTER, [None, Some(0)]) => {
+                return Some(operands[0]);
+            }
             _ => {}
         }
         let copy = self.before.build_copy_before(value);

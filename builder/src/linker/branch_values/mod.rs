@@ -1,6 +1,6 @@
 //! Replaces values by what they are behind a branch that decides them.
 //!
-//! LLVM replaces a condition by `true` where a branch on it leads, but not what was computed from the condition before. Two iterators of the
+//! LLVM replaces a condition by `true` where a branch on it leads, but not what was computed from the condition before. Three iterators of the
 //! standard library leave such values in a loop:
 //!
 //! ```text
@@ -9,6 +9,11 @@
 //!     next = i + (done ? 0 : 1)                // where the loop goes on: i + 1
 //!     ..
 //!     if done || next > b { break }            // if done
+//!
+//! for x in slice                               // `Iter::next`
+//!     next = &at[at == end ? 0 : 1]            // where the loop goes on: &at[1]
+//!     ..
+//!     if at == end { break }
 //!
 //! for i in x.iter().zip(y).step_by(k + 1)      // `Zip::nth`, which looks for the element one by one
 //!     skipped = min(length - at, k)            // where the loop goes on: k
