@@ -57,3 +57,29 @@ fn tell_an_index_that_is_needed_anyway_as_it_is() {
     let body = body(features(), "index_that_is_needed");
     assert_eq!(count(&body, "cvt.s64.s32"), 1, "{body:#?}");
 }
+
+#[test]
+fn branch_to_panics_alone_and_fall_through_else() {
+    let lines: Vec<_> = features().lines().map(str::trim).collect();
+    let mut branches = 0;
+    for (n, line) in lines.iter().enumerate() {
+        let Some(label) = line.strip_suffix(':') else {
+            continue;
+        };
+        let before: Vec<_> = lines[..n]
+            .iter()
+            .rev()
+            .filter(|l| !l.starts_with(".loc"))
+            .take(2)
+            .collect();
+        if let [last, first] = before[..] {
+            let goes_around = first.starts_with('@') && first.ends_with(&format!("{label};"));
+            assert!(
+                !(goes_around && last.starts_with("bra.uni")),
+                "{first} {last} {line}"
+            );
+            branches += usize::from(last.starts_with("@!%p"));
+        }
+    }
+    assert!(branches > 100, "only {branches} branches fall through");
+}
