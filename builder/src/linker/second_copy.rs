@@ -11,17 +11,22 @@ pub(super) struct Fork<'c> {
     pub copy: Block<'c>,
 }
 
-/// Whether a function has nothing that may be there only once: a stack slot stands before all else.
+/// Whether a function has nothing that may be there only once. Stack slots of the first block are of both copies.
 pub(super) fn is_possible(function: Value<'_>) -> bool {
-    let instructions = function.instructions().into_iter();
-    let mut behind_slots = instructions.skip_while(|i| i.opcode() == opcode::ALLOCA);
-    !behind_slots.any(|i| is_unique(i) || i.opcode() == opcode::ALLOCA)
+    let blocks = function.blocks().into_iter();
+    let is_slot = |i: &Value<'_>| i.opcode() == opcode::ALLOCA;
+    let mut others = blocks.skip(1).flat_map(Block::instructions);
+    !others.any(|i| is_slot(&i)) && !function.instructions().into_iter().any(is_unique)
 }
 
 /// Copies a function's code from `first` on, an instruction of the first block behind all stack slots.
 pub(super) fn make<'c>(function: Value<'c>, first: Value<'c>) -> Fork<'c> {
     let original = first.block();
     let before = original.split_before(first, function);
+    let slots = original.instructions().into_iter();
+    slots
+        .filter(|i| i.opcode() == opcode::ALLOCA)
+        .for_each(|slot| before.push_moved(slot));
     let originals: Vec<_> = function
         .blocks()
         .into_iter()

@@ -18,8 +18,11 @@ use super::{counters, webs, widths};
 use crate::linker::{is_kernel, second_copy, unroll};
 use crate::llvm::{Attribute, Block, Module, Place, Value, opcode, predicate};
 
-/// What has to be saved at least, in instructions for each thread.
+/// What has to be saved at least, in instructions for each thread, if divisions are among them.
 const LEAST_GAIN: u32 = 20;
+
+/// The same if none is. Kernels that won less took as long, and some more registers.
+const LEAST_GAIN_WITHOUT_DIVISIONS: u32 = 40;
 
 /// How often a loop's round is counted.
 const ROUNDS: u32 = 4;
@@ -38,7 +41,7 @@ pub(in crate::linker) fn run(module: &Module<'_>) {
 fn fork(function: Value<'_>) {
     let dominators = Dominators::of(function);
     let lengths = lengths(function, &dominators);
-    if lengths.is_empty() || gain(function, &lengths, &dominators) < LEAST_GAIN {
+    if lengths.is_empty() || gain(function, &lengths, &dominators) == 0 {
         return;
     }
     let entry = function.blocks().into_iter().next();
@@ -129,7 +132,7 @@ fn lengths<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> Vec<Value<'c
     needed
 }
 
-/// How many instructions of a thread are saved if these parameters are short.
+/// How many instructions of a thread are saved if these parameters are short; 0 if it is not worth a copy.
 fn gain<'c>(function: Value<'c>, lengths: &[Value<'c>], dominators: &Dominators<'c>) -> u32 {
     let instructions = function.instructions();
     if instructions.len() > MOST_INSTRUCTIONS {
@@ -145,18 +148,17 @@ fn gain<'c>(function: Value<'c>, lengths: &[Value<'c>], dominators: &Dominators<
         .into_iter()
         .filter(|i| dominators.is_reachable(i.block()) && !is_cold(i.block()) && is_saved(*i))
         .collect();
-    // Kernels without one won nothing by a copy, and some took more registers.
-    if !saved.iter().any(|i| is_division(*i)) {
-        return 0;
-    }
+    let least = match saved.iter().any(|i| is_division(*i)) {
+        true => LEAST_GAIN,
+        false => LEAST_GAIN_WITHOUT_DIVISIONS,
+    };
     let depths = depths(dominators);
-    saved
-        .into_iter()
-        .map(|i| {
-            let depth = depths.get(&i.block()).copied().unwrap_or(0);
-            cost(i) * ROUNDS.pow(depth.min(2))
-        })
-        .sum()
+    let saved = saved.into_iter().map(|i| {
+        let depth = depths.get(&i.block()).copied().unwrap_or(0);
+        cost(i) * ROUNDS.pow(depth.min(2))
+    });
+    let gain = saved.sum();
+    if gain < least { 0 } else { gain }
 }
 
 /// In how many loops a block is, where it is in some.
