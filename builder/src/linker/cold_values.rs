@@ -19,9 +19,17 @@ pub(super) fn sink(module: &Module<'_>) {
         let blocks = function.blocks();
         let cold = cold(&blocks);
         // A value's operands after the value: they may have no other user then.
-        for &block in blocks.iter().filter(|block| !cold.contains(block)) {
-            for value in block.instructions().into_iter().rev() {
-                if is_moved(value, &cold) {
+        for &block in blocks.iter().rev().filter(|block| !cold.contains(block)) {
+            for value in block
+                .instructions()
+                .into_iter()
+                .rev()
+                .filter(|i| is_plain(*i))
+            {
+                // LLVM would take one without users for the copies of it below.
+                if value.is_unused() {
+                    value.erase();
+                } else if is_moved(value, &cold) {
                     move_to_users(value);
                 }
             }
@@ -47,12 +55,12 @@ fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
     }
 }
 
+/// Whether an instruction only computes, by one instruction of PTX.
+fn is_plain(value: Value<'_>) -> bool {
+    value.is_plain_arithmetic() || value.is_resizing() || value.opcode() == opcode::ASHR
+}
+
 fn is_moved<'c>(value: Value<'c>, cold: &HashSet<Block<'c>>) -> bool {
-    let is_plain =
-        value.is_plain_arithmetic() || value.is_resizing() || value.opcode() == opcode::ASHR;
-    if !is_plain || value.is_unused() {
-        return false;
-    }
     let operands = (0..value.operand_count()).filter_map(|n| value.operand(n));
     let held: HashSet<_> = operands.filter(|o| o.as_integer().is_none()).collect();
     held.len() <= 1

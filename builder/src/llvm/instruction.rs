@@ -46,6 +46,13 @@ impl<'c> Value<'c> {
         self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
     }
 
+    /// What an extension with zeros or the sign extends; `None` of every other value.
+    pub fn extended(self) -> Option<Value<'c>> {
+        let is_extension =
+            self.is_instruction() && matches!(self.opcode(), opcode::ZEXT | opcode::SEXT);
+        is_extension.then(|| self.operand(0)).flatten()
+    }
+
     /// Whether an instruction ends its block.
     pub fn is_terminator(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

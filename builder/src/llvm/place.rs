@@ -67,7 +67,10 @@ impl<'c> Place<'c> {
         let operation = match value.integer_bits() {
             Some(from) if from == bits => return value,
             Some(from) if from < bits => opcode::ZEXT,
-            _ => opcode::TRUNC,
+            _ => match value.extended() {
+                Some(short) if short.integer_bits() == Some(bits) => return short,
+                _ => opcode::TRUNC,
+            },
         };
         let ty = self.integer_type(bits);
         self.anchor.build_before(|api, builder| {

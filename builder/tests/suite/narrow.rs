@@ -90,6 +90,38 @@ fn kernels_whose_lengths_matter_have_code_for_short_ones() {
 }
 
 #[test]
+fn a_place_that_a_loop_reads_is_short_in_code_for_short_lengths() {
+    let machine = body(features(), "stack_machine");
+    assert_eq!(count(&machine, "1073741824"), 1, "{machine:#?}");
+    // The table of what to do next, in the code for short lengths and in that for others.
+    assert_eq!(count(&machine, "brx.idx"), 2, "{machine:#?}");
+    let table = position(&machine, "brx.idx");
+    let end = table + position(&machine[table..], "ret;");
+    let short = &machine[table..end];
+    // The place, which was compared with the length before, is added to in each of seven ways.
+    assert_eq!(count(short, "add.s64"), 0, "{short:#?}");
+}
+
+#[test]
+fn an_index_into_local_memory_is_extended_where_it_is_told_alone() {
+    let machine = body(features(), "stack_machine");
+    let is_panic = |at: usize| {
+        machine[at..]
+            .iter()
+            .take(5)
+            .any(|line| line.starts_with("bra.uni"))
+    };
+    for (at, _) in machine
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("cvt.s64.s32"))
+    {
+        assert!(is_panic(at), "{:#?}", &machine[at..at + 5]);
+    }
+    assert!(count(&machine, "mul.wide.s32") >= 7, "{machine:#?}");
+}
+
+#[test]
 fn checks_lead_to_panics_by_one_branch() {
     let body = body(features(), "checks_together");
     let first_load = position(&body, "ld.global");

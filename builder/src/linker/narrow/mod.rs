@@ -17,6 +17,7 @@ mod empty_rounds;
 mod indices;
 mod inside;
 mod minima;
+mod near_addresses;
 mod orders;
 mod quotients;
 mod ranges;
@@ -119,6 +120,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         if function.instructions().iter().any(is_element) {
             addresses::run(module, &Dominators::of(function));
         }
+    }
+    for function in has(near_addresses::is_element) {
+        near_addresses::run(module, function);
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
     for function in has(quotients::is_division) {

@@ -11,10 +11,12 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, cold_values, copies,
-    dump, float, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
+    dump, fall_through, float, joined_checks, joined_conditions, late_stores, launch_facts,
+    launch_parameters,
 };
 use crate::linker::{
-    lines, local_arrays, narrow, needless_barriers, panic_tails, panics, pointer_values,
+    lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
+    pointer_values,
 };
 use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
@@ -151,6 +153,7 @@ fn compile_here(
 
     // What must not disturb them.
     thread_exits::end(&module);
+    local_alignment::raise(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
     atomics::restore(&module);
@@ -174,7 +177,7 @@ fn compile_here(
     let mut take_launch: Vec<String> = take_launch.into_iter().collect();
     take_launch.sort();
     Ok(module.emit(&machine).map(|ptx| Compiled {
-        ptx: Items::parse(&ptx),
+        ptx: Items::parse(&fall_through::reverse_conditions(&ptx)),
         chains,
         take_launch,
         panics: sites.into_all(),
