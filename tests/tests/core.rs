@@ -36,6 +36,8 @@ mod shared_memory;
 mod statics;
 #[path = "core/stores.rs"]
 mod stores;
+#[path = "core/switches.rs"]
+mod switches;
 #[path = "core/texture/mod.rs"]
 mod texture;
 #[path = "core/views.rs"]

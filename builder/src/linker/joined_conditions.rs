@@ -54,7 +54,7 @@ fn join_at<'c>(block: Block<'c>, leading: &HashMap<Block<'c>, usize>, most: usiz
 }
 
 /// How many edges lead to each block.
-fn leading(function: Value<'_>) -> HashMap<Block<'_>, usize> {
+pub(super) fn leading(function: Value<'_>) -> HashMap<Block<'_>, usize> {
     let mut leading = HashMap::default();
     for to in function.blocks().into_iter().flat_map(Block::successors) {
         *leading.entry(to).or_default() += 1;

@@ -113,10 +113,35 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The numbers and blocks of a switch's cases, without its default, which is the first of its [successors](Self::successors).
+    pub fn cases(self) -> Vec<(Value<'c>, Block<'c>)> {
+        let cases = (1..).zip(self.successors().into_iter().skip(1));
+        let cases = cases.filter_map(|(n, to)| {
+            // SAFETY: `raw` is live (the invariant of `Value`), and a switch, for which the method is; `n` is the number of a successor behind the default.
+            let number = unsafe { (self.api().LLVMGetSwitchCaseValue)(self.raw, n) };
+            Some((self.wrap(number)?, to))
+        });
+        cases.collect()
+    }
+
     /// Lets a terminator lead to another block.
     pub fn set_successor(self, n: u32, block: Block<'c>) {
         // SAFETY: `raw` is live (the invariant of `Value`), and a terminator with such a successor, for which the method is.
         unsafe { (self.api().LLVMSetSuccessor)(self.raw, n, block.raw) };
+    }
+}
+
+impl<'c> Value<'c> {
+    /// Moves an instruction from where it is to before another one, whose source location it gets.
+    pub fn move_before(self, other: Value<'c>) {
+        other.build_before(|api, builder| {
+            // SAFETY: both instructions stand in blocks (the invariant of `Value`), and this one is put before the other as soon as it is taken out.
+            unsafe {
+                (api.LLVMInstructionRemoveFromParent)(self.raw);
+                (api.LLVMInsertIntoBuilder)(builder, self.raw);
+            }
+            self.raw
+        });
     }
 }
 
@@ -258,6 +283,60 @@ impl<'c> Block<'c> {
             // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
             unsafe { (api.LLVMBuildCondBr)(builder, condition.raw, yes.raw, no.raw) }
         })
+    }
+
+    /// Ends it by a jump to the block of the case whose number `value` is, or to `default`.
+    pub fn push_switch(
+        self,
+        value: Value<'c>,
+        default: Block<'c>,
+        cases: &[(Value<'c>, Block<'c>)],
+    ) -> Value<'c> {
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`), and the numbers are constants of the type of
+            // `value`, each there once (the method's sort of cases).
+            unsafe {
+                let count = cases.len() as u32;
+                let switch = (api.LLVMBuildSwitch)(builder, value.raw, default.raw, count);
+                for (number, to) in cases {
+                    (api.LLVMAddCase)(switch, number.raw, to.raw);
+                }
+                switch
+            }
+        })
+    }
+
+    /// Lets its phis have what they have for `old` for each of these blocks in its place, as often as it is among them: a phi has a value for
+    /// each way that leads to it.
+    pub fn replace_incoming(self, old: Block<'c>, new: &[Block<'c>]) {
+        for phi in self.phis() {
+            let (from_old, others): (Vec<_>, Vec<_>) = phi
+                .incoming()
+                .into_iter()
+                .partition(|(_, from)| *from == old);
+            let Some((value, _)) = from_old.first() else {
+                continue;
+            };
+            if others.is_empty() && new.is_empty() {
+                // Nothing leads there any more.
+                phi.replace_by(Value::undefined(phi.ty(), phi));
+                continue;
+            }
+            let changed = phi.build_phi_before(phi);
+            for (value, from) in others {
+                changed.add_incoming(value, from);
+            }
+            new.iter()
+                .for_each(|from| changed.add_incoming(*value, *from));
+            phi.replace_by(changed);
+        }
+    }
+
+    /// Whether no thread comes to it: `unreachable` is all that it does.
+    pub fn is_unreachable(self) -> bool {
+        let mut instructions = self.instructions().into_iter();
+        let first = instructions.find(|i| i.opcode() != opcode::PHI);
+        first.is_some_and(|first| first.opcode() == opcode::UNREACHABLE)
     }
 
     /// Puts `left OPERATION right` at its end; the operation is an opcode of integers.

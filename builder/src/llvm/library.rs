@@ -70,4 +70,7 @@ const OPTIONS: &[&CStr] = &[
     // instructions of a loop than nvcc has in the same one.
     c"-unroll-threshold=600",
     c"-unroll-partial-threshold=150",
+    // Fewer cases than these are told apart by comparisons, as nvcc does it: a table of jumps is a test for a number beyond it, a load and a
+    // jump to an address, of which ptxas makes no predicates.
+    c"-min-jump-table-entries=8",
 ];

@@ -163,6 +163,7 @@ api! { every version {
     fn LLVMGetIncomingValue(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetIncomingBlock(ValueRef, c_uint) -> BasicBlockRef;
     fn LLVMAddIncoming(ValueRef, *mut ValueRef, *mut BasicBlockRef, c_uint);
+    fn LLVMGetSwitchCaseValue(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
     fn LLVMGetIsDisjoint(ValueRef) -> Bool;
@@ -309,6 +310,8 @@ api! { every version {
     fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildStore(BuilderRef, ValueRef, ValueRef) -> ValueRef;
     fn LLVMBuildCondBr(BuilderRef, ValueRef, BasicBlockRef, BasicBlockRef) -> ValueRef;
+    fn LLVMBuildSwitch(BuilderRef, ValueRef, BasicBlockRef, c_uint) -> ValueRef;
+    fn LLVMAddCase(ValueRef, ValueRef, BasicBlockRef);
     fn LLVMBuildPhi(BuilderRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildBinOp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildICmp(BuilderRef, c_int, ValueRef, ValueRef, *const c_char) -> ValueRef;

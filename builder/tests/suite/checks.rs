@@ -36,9 +36,9 @@ fn stay_where_the_thread_exits_or_reads_what_it_stored() {
 /// The way of the threads that do not panic, from the load of the index on, and the rest.
 fn ways(kernel: &str) -> (Vec<&'static str>, Vec<&'static str>) {
     let body = body(features(), kernel);
-    let first = position(&body, "@%p");
+    let first = position(&body, "@");
     let barrier = position(&body, "bar.sync");
-    let check = barrier + position(&body[barrier..], "@%p");
+    let check = barrier + position(&body[barrier..], "@");
     let is_hot = |n: &usize| *n < first || (barrier..check).contains(n);
     let (hot, cold): (Vec<_>, Vec<_>) = (0..body.len()).partition(is_hot);
     let lines = |of: Vec<usize>| of.into_iter().map(|n| body[n]).collect();

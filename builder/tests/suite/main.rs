@@ -23,6 +23,7 @@ mod order;
 mod projects;
 mod stores;
 mod support;
+mod switches;
 mod thread_exits;
 mod units;
 mod versions;

@@ -72,3 +72,34 @@ fn a_store_stays_that_may_be_to_an_array_which_is_read() {
     let (store, load) = (position(&body, "st.b32"), position(&body, "ld.local"));
     assert!(store < load, "{body:#?}");
 }
+
+/// Shifts and what puts bits together.
+fn packing(body: &[&str]) -> usize {
+    let operations = ["shl.", "shr.", "or.b", "bfi.", "prmt.", "and.b"];
+    let is_one = |line: &&&str| operations.iter().any(|part| line.starts_with(part));
+    body.iter().filter(is_one).count()
+}
+
+#[test]
+fn an_array_that_is_put_together_is_stored_by_its_elements() {
+    let body = body(features(), "store_of_bytes");
+    assert_eq!(count(&body, "st.global.b8"), 3, "{body:#?}");
+    assert_eq!(packing(&body), 0, "{body:#?}");
+    let body = self::body(features(), "store_of_halves");
+    assert_eq!(count(&body, "st.global.b16"), 2, "{body:#?}");
+    assert_eq!(packing(&body), 0, "{body:#?}");
+}
+
+#[test]
+fn a_whole_number_is_stored_as_one() {
+    let body = body(features(), "store_of_aligned_bytes");
+    assert_eq!(count(&body, "st.global.b32"), 1, "{body:#?}");
+    assert_eq!(count(&body, "st.global"), 1, "{body:#?}");
+}
+
+#[test]
+fn parts_that_overlap_are_put_together_first() {
+    let body = body(features(), "store_of_overlapping_bytes");
+    assert_eq!(count(&body, "st.global.b8"), 4, "{body:#?}");
+    assert!(packing(&body) > 2, "{body:#?}");
+}

@@ -45,6 +45,7 @@ pub mod safe;
 pub mod shared_memory;
 pub mod statics;
 pub mod stores;
+pub mod switches;
 pub mod texture;
 pub mod views;
 pub mod warps;

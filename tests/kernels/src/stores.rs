@@ -69,3 +69,39 @@ pub fn rounds([re, im]: [f32; 2], limit: u32) -> u32 {
     }
     count
 }
+
+/// Small arrays, put together of parts of a number.
+#[kernel]
+pub fn arrays_of_parts(
+    x: &[u64],
+    mut bytes: PerThread<[[u8; 3]]>,
+    mut halves: PerThread<[[u16; 2]]>,
+    mut mixed: PerThread<[[u8; 7]]>,
+) {
+    let Some(&x) = x.get(thread::index()) else {
+        return;
+    };
+    let all = (bytes.mine(), halves.mine(), mixed.mine());
+    if let (Some(bytes), Some(halves), Some(mixed)) = all {
+        (*bytes, *halves, *mixed) = parts(x);
+    }
+}
+
+/// What [`arrays_of_parts()`] makes of a number.
+#[inline(always)]
+pub fn parts(x: u64) -> ([u8; 3], [u16; 2], [u8; 7]) {
+    let (low, high) = (x as u32, (x >> 32) as u32);
+    let sum = low.wrapping_add(high);
+    let bytes = [sum as u8, (high >> 3) as u8, ((low & 0xf) | 0x20) as u8];
+    let halves = [(low ^ high) as u16, (sum >> 16) as u16];
+    let mixed = [
+        7,
+        (x >> 13) as u8,
+        sum as u8,
+        (low < high) as u8,
+        (low as i8 >> 2) as u8,
+        0,
+        (x >> 56) as u8,
+    ];
+    (bytes, halves, mixed)
+}

@@ -2,8 +2,8 @@
 
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::stores as kernels;
-use warpsmith_tests::fixture;
 use warpsmith_tests::ptx::{SM_90, instructions};
+use warpsmith_tests::{Random, fixture};
 
 /// How many instructions of a kernel begin so.
 fn count(kernel: &str, beginning: &str) -> usize {
@@ -89,5 +89,29 @@ fn rounds_end_by_either_condition() -> Result<()> {
         let expected = points.map(|point| kernels::rounds(point, limit));
         assert_eq!(stream.download(&out)?, expected, "{limit}");
     }
+    Ok(())
+}
+
+#[test]
+fn arrays_that_are_put_together_have_their_elements() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::arrays_of_parts)?;
+    let mut random = Random::new(7);
+    let mut x: Vec<u64> = (0..100).map(|_| random.bits()).collect();
+    x.extend([0, 1, u64::MAX, 0x8080_8080_8080_8080, 0xff00_ff00_ff00_ff00]);
+    let on_device = stream.upload(&x)?;
+    let mut bytes = stream.upload(&vec![[9_u8; 3]; x.len()])?;
+    let mut halves = stream.upload(&vec![[9_u16; 2]; x.len()])?;
+    let mut mixed = stream.upload(&vec![[9_u8; 7]; x.len()])?;
+    let out = (&on_device, &mut bytes, &mut halves, &mut mixed);
+    stream.launch(&kernel, Grid::cover(x.len(), 32), out)?;
+    let all = x.iter().map(|x| kernels::parts(*x));
+    let of_bytes: Vec<_> = all.clone().map(|parts| parts.0).collect();
+    let of_halves: Vec<_> = all.clone().map(|parts| parts.1).collect();
+    let of_mixed: Vec<_> = all.map(|parts| parts.2).collect();
+    assert_eq!(stream.download(&bytes)?, of_bytes);
+    assert_eq!(stream.download(&halves)?, of_halves);
+    assert_eq!(stream.download(&mixed)?, of_mixed);
     Ok(())
 }

@@ -10,15 +10,15 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, approximations, atomics, barriers, branch_values, chosen_slots, cold_values, copies,
-    dump, fall_through, float, joined_checks, joined_conditions, late_stores, launch_facts,
-    launch_parameters,
+    LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
+    cold_values, copies, dump, fall_through, float, joined_checks, joined_conditions, late_stores,
+    launch_facts, launch_parameters,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
     pointer_values,
 };
-use crate::linker::{replaced, spaces, symbols, thread_exits, unroll};
+use crate::linker::{replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, unroll};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
 /// What all units of a module are compiled with.
@@ -118,6 +118,8 @@ fn compile_here(
     copies::widen_of_slots(&module);
     chosen_slots::resolve(&module);
     local_arrays::mark(&module)?;
+    three_ways::decide(&module);
+    stores_of_parts::split(&module);
     joined_conditions::join(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
@@ -161,6 +163,9 @@ fn compile_here(
     atomics::restore(&module);
     spaces::resolve(&module)?;
     float::apply(&module, job.float);
+    stores_of_parts::split(&module);
+    // After all that LLVM's passes could make of the certainty.
+    certain_cases::release(&module);
     let chains = if common.has_chains {
         Some(lines::number(&module, &job.foreign))
     } else {
