@@ -24,6 +24,7 @@ mod copies;
 mod fall_through;
 mod float;
 mod globals;
+mod inclusive_ranges;
 mod joined_checks;
 mod joined_conditions;
 mod late_stores;

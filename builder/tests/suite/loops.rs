@@ -303,3 +303,19 @@ fn a_table_that_is_asked_for_any_word_is_checked_each_time() {
     let kernel = "loop_over_grid_with_words";
     assert_eq!(stores_with_and_without_check(kernel), [1, 0]);
 }
+
+#[test]
+fn a_loop_to_an_included_end_inside_another_one_is_counted_out() {
+    let body = body(features(), "loop_over_triangle");
+    assert_eq!(count(&body, "local"), 0, "{body:#?}");
+    assert_eq!(count(&body, "bra"), 0, "{body:#?}");
+    // Those of the triangle.
+    assert_eq!(count(&body, LOAD), 15, "{body:#?}");
+}
+
+#[test]
+fn a_reversed_range_with_its_end_is_counted() {
+    let body = body(features(), "loop_over_reversed_range");
+    assert_eq!(count(&body, "selp"), 0, "{body:#?}");
+    assert_eq!(rounds_at_once(&body), 4, "{body:#?}");
+}

@@ -335,3 +335,99 @@ pub fn counted_out_on_host(x: &[u32; IN_STEP]) -> [u64; IN_STEP] {
     }
     sums
 }
+
+/// How many sums [`inclusive_of`] gives.
+pub const INCLUSIVE: usize = 9;
+
+/// Sums over ranges that include their ends.
+#[kernel]
+pub fn inclusive(ends: &[[i64; 2]], wanted: i64, mut out: PerThread<[[u64; INCLUSIVE]]>) {
+    if let (Some(out), Some(&[first, last])) = (out.mine(), ends.get(thread::index())) {
+        *out = inclusive_of(first, last, wanted);
+    }
+}
+
+/// The same of one range, in types of all widths.
+pub fn inclusive_of(first: i64, last: i64, wanted: i64) -> [u64; INCLUSIVE] {
+    let mut sums = [0; INCLUSIVE];
+    for n in first as u64..=last as u64 {
+        sums[0] = note(sums[0], n as u32);
+    }
+    for n in first..=last {
+        if n == wanted {
+            break;
+        }
+        sums[1] = note(sums[1], n as u32);
+    }
+    for n in (first as u32..=last as u32).rev() {
+        sums[2] = note(sums[2], n);
+    }
+    for n in (first..=last).rev() {
+        if n & 3 == wanted & 3 {
+            continue;
+        }
+        sums[3] = note(sums[3], n as u32);
+    }
+    for n in first as u8..=last as u8 {
+        sums[4] = note(sums[4], n.into());
+    }
+    for n in first as i8..=last as i8 {
+        for inner in first as i8..=n {
+            sums[5] = note(sums[5], (n ^ inner) as u32);
+        }
+    }
+    let mut range = first as u32..=last as u32;
+    while let Some(n) = range.next() {
+        if i64::from(n) == wanted {
+            break;
+        }
+        sums[6] = note(sums[6], n ^ *range.start());
+    }
+    sums[6] = note(note(sums[6], *range.start()), range.is_empty().into());
+    sums[7] = first_multiple(first as u32, last as u32, wanted as u32);
+    for row in 0..5_u32 {
+        for n in row..=wanted as u32 & 7 {
+            for inner in (row..=n).rev() {
+                sums[8] = note(sums[8], n * 8 + inner);
+            }
+        }
+    }
+    sums
+}
+
+fn first_multiple(first: u32, last: u32, of: u32) -> u64 {
+    for n in first..=last {
+        if n.checked_rem(of) == Some(0) {
+            return n.into();
+        }
+    }
+    u64::MAX
+}
+
+/// All bytes, upwards and downwards.
+#[kernel]
+pub fn all_bytes(mut out: PerThread<[[u64; 3]]>) {
+    if let Some(out) = out.mine() {
+        *out = sums_of_all_bytes();
+    }
+}
+
+/// What is noted of them.
+pub fn sums_of_all_bytes() -> [u64; 3] {
+    [
+        (0..=u8::MAX).fold(0, |sum, n| note(sum, n.into())),
+        (i8::MIN..=i8::MAX)
+            .rev()
+            .fold(0, |sum, n| note(sum, n as u32)),
+        {
+            let mut sum = 0;
+            for n in 0..=u8::MAX {
+                sum = note(sum, n.into());
+            }
+            for n in (i8::MIN..=i8::MAX).rev() {
+                sum = note(sum, n as u32);
+            }
+            sum
+        },
+    ]
+}

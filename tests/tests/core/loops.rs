@@ -420,3 +420,54 @@ fn of_constant_rounds() {
     let expected = kernels::counted_out_on_host(&x);
     assert_eq!(stream.download(&sums).unwrap(), expected);
 }
+
+#[test]
+fn over_ranges_that_include_their_ends() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::inclusive).unwrap();
+    let mut ends = vec![[0, 0], [5, 3], [5, 5], [-1, -4], [-4, -1], [-1, -1], [1, 0]];
+    for middle in [0, 127, 128, 255, 256, 1 << 31, 1 << 32, 1 << 62] {
+        ends.extend((0..6).map(|length| [middle + 7, middle + 7 + length]));
+    }
+    for least in [i64::MIN, i64::MAX - 6] {
+        ends.extend((0..7).map(|length| [least, least + length]));
+    }
+    ends.extend((0..7).map(|length| [i64::from(u32::MAX) - length, u32::MAX.into()]));
+    // At the ends of the types, and beyond.
+    ends.extend([
+        [i64::MAX - 1, i64::MAX],
+        [-128, -120],
+        [120, 127],
+        [250, 255],
+    ]);
+    let ranges = stream.upload(&ends).unwrap();
+    for wanted in [0, 2, 5, 9, -2, i64::MAX, i64::from(u32::MAX)] {
+        let mut sums = stream
+            .zeroed::<[u64; kernels::INCLUSIVE]>(ends.len())
+            .unwrap();
+        let arguments = (&ranges, wanted, &mut sums);
+        stream
+            .launch(&kernel, Grid::cover(ends.len(), 32), arguments)
+            .unwrap();
+        for (sums, [first, last]) in stream.download(&sums).unwrap().iter().zip(&ends) {
+            let expected = kernels::inclusive_of(*first, *last, wanted);
+            assert_eq!(*sums, expected, "{first}..={last} to {wanted}");
+        }
+    }
+}
+
+#[test]
+fn over_all_numbers_of_a_type() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::all_bytes).unwrap();
+    let mut sums = stream.zeroed::<[u64; 3]>(1).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(1, 32), (&mut sums,))
+        .unwrap();
+    assert_eq!(
+        stream.download(&sums).unwrap(),
+        [kernels::sums_of_all_bytes()]
+    );
+}

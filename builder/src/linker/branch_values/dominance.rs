@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet as HashSet;
 use crate::llvm::{Block, Value, opcode};
 
 /// The way from a block to one of its two successors.
-pub(super) struct Edge<'c> {
+pub(in crate::linker) struct Edge<'c> {
     pub from: Block<'c>,
     to: Block<'c>,
     /// The blocks to which no other way leads; found when it is first asked for.
@@ -13,7 +13,7 @@ pub(super) struct Edge<'c> {
 }
 
 impl<'c> Edge<'c> {
-    pub(super) fn new(from: Block<'c>, to: Block<'c>) -> Edge<'c> {
+    pub(in crate::linker) fn new(from: Block<'c>, to: Block<'c>) -> Edge<'c> {
         Edge {
             from,
             to,
@@ -22,7 +22,7 @@ impl<'c> Edge<'c> {
     }
 
     /// Whether the operand `n` of an instruction is used only after the edge was gone along.
-    pub(super) fn leads_to_use(&mut self, user: Value<'c>, n: u32) -> bool {
+    pub(in crate::linker) fn leads_to_use(&mut self, user: Value<'c>, n: u32) -> bool {
         if user.opcode() != opcode::PHI {
             return self.leads_to(user.block());
         }

@@ -41,14 +41,14 @@ pub(super) fn of(condition: Value<'_>, holds: bool) -> Vec<Fact<'_>> {
 }
 
 /// A condition made of others.
-pub(super) enum Parts<'c> {
+pub(in crate::linker) enum Parts<'c> {
     Both(Value<'c>, Value<'c>),
     Either(Value<'c>, Value<'c>),
     Not(Value<'c>),
 }
 
 /// Takes a condition apart. Of `select a, b, false` the second part is looked at only where the first one holds.
-pub(super) fn parts(condition: Value<'_>) -> Option<Parts<'_>> {
+pub(in crate::linker) fn parts(condition: Value<'_>) -> Option<Parts<'_>> {
     let operand = |n| condition.operand(n);
     let constant = |n| operand(n).and_then(Value::as_integer);
     match condition.opcode() {

@@ -30,7 +30,8 @@ mod facts;
 mod limits;
 
 use crate::llvm::{Block, Module, Value, opcode};
-use dominance::Edge;
+pub(super) use dominance::Edge;
+pub(super) use facts::{Parts, parts};
 
 /// The attribute of a parameter that is a length: the most that it can be.
 pub(super) use limits::LENGTH;

@@ -13,26 +13,33 @@ use crate::linker::loops::{self, Loop};
 use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 
 /// What gives loops the form in which they are found.
-const SIMPLIFY: &str = "function(loop-simplify,lcssa)";
+const SIMPLIFY: &str = "loop-simplify,lcssa";
 
 /// Tests such conditions before the loops; whether there are any.
 pub(super) fn run(module: &Module<'_>) -> Result<bool, String> {
-    let may_have = |function: Value<'_>| {
-        let mut all = loops::all(function).into_iter();
-        all.any(|found| Empty::branch(&found, || Dominators::of(function)).is_some())
-    };
-    if !module.functions().into_iter().any(may_have) {
-        return Ok(false);
-    }
-    module.run_passes(SIMPLIFY, None)?;
+    let mut is_changed = false;
     for function in module.functions() {
+        if !function.blocks().into_iter().any(leads_past) {
+            continue;
+        }
+        // A branch before a loop may lead past it, too.
+        module.run_passes_on(function, SIMPLIFY)?;
         // Those inside first, by which those around them may become empty.
         for found in loops::all(function).into_iter().rev() {
-            let empty = Empty::of(&found, || Dominators::of(function));
-            empty.into_iter().for_each(|empty| empty.hoist(&found));
+            if let Some(empty) = Empty::of(&found, || Dominators::of(function)) {
+                empty.hoist(&found);
+                is_changed = true;
+            }
         }
     }
-    Ok(true)
+    Ok(is_changed)
+}
+
+/// Whether a block's branch leads to one from which the block is reached again at once.
+fn leads_past(header: Block<'_>) -> bool {
+    let ways = header.successors();
+    let leads_back = |way: &Block<'_>| way != &header && way.successors().contains(&header);
+    ways.len() == 2 && ways.iter().any(leads_back)
 }
 
 /// A loop's branch past its rounds.

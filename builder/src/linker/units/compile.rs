@@ -11,8 +11,8 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
-    cold_values, copies, dump, fall_through, float, joined_checks, joined_conditions, late_stores,
-    launch_facts, launch_parameters,
+    cold_values, copies, dump, fall_through, float, inclusive_ranges, joined_checks,
+    joined_conditions, late_stores, launch_facts, launch_parameters,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
@@ -120,6 +120,7 @@ fn compile_here(
     local_arrays::mark(&module)?;
     three_ways::decide(&module);
     stores_of_parts::split(&module);
+    inclusive_ranges::count(&module);
     joined_conditions::join(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
     // Each time it may decide something more, which is rare.
