@@ -15,7 +15,11 @@ pub fn collatz(first: u64, mut steps: PerThread<[u32]>) {
 pub fn count(mut n: u64) -> u32 {
     let mut steps = 0;
     while n != 1 {
-        n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+        n = if n.is_multiple_of(2) {
+            n / 2
+        } else {
+            3 * n + 1
+        };
         steps += 1;
     }
     steps
