@@ -41,7 +41,7 @@ fn release_at(block: Block<'_>) {
     else {
         return;
     };
-    let mut ways = switch.successors();
+    let before = switch.successors();
     let location = switch.debug_location();
     switch.erase();
     cases.retain(|(_, to)| *to != default);
@@ -52,12 +52,9 @@ fn release_at(block: Block<'_>) {
     if let Some(location) = location {
         new.set_debug_location(location);
     }
-    // How often the block leads to each: no longer to the default of before, and to the new one once.
-    while let Some(to) = ways.pop() {
-        ways.retain(|other| *other != to);
-        let count = new.successors().iter().filter(|way| **way == to).count();
-        to.replace_incoming(block, &vec![block; count]);
-    }
+    // No longer to the default of before, and to the new one once.
+    let now: Vec<_> = new.successors().into_iter().map(|to| (block, to)).collect();
+    block.replace_edges(before, &now);
 }
 
 /// The block whose cases take most tests: ranges of numbers that follow each other are one. Of several, the one with the last case.

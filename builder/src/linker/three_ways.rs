@@ -122,9 +122,10 @@ impl<'c> Ways<'c> {
             changed.add_incoming(chosen, block);
             phi.replace_by(changed);
         }
-        for to in switch.successors().into_iter().filter(|to| *to != end) {
-            to.replace_incoming(block, &[]);
-        }
+        let mut before = switch.successors();
+        // Its phis have been made anew.
+        before.retain(|to| *to != end);
+        block.replace_edges(before, &[]);
         // No thread comes to the arms any more.
         for arm in arms.iter().filter(|arm| arm.from != block) {
             if let Some(jump) = arm.from.terminator() {
@@ -155,7 +156,7 @@ impl<'c> Ways<'c> {
         let (less, equal, greater) = (self.less, self.equal, self.greater);
         let [below, above] = self.predicates();
         let block = switch.block();
-        let mut before = switch.successors();
+        let before = switch.successors();
         let location = switch.debug_location();
         let compare = |predicate| Place::before(switch).comparison(predicate, left, right);
         // Which block leads where from now on, and what is new.
@@ -188,12 +189,7 @@ impl<'c> Ways<'c> {
         if let Some(location) = location {
             made.iter().for_each(|new| new.set_debug_location(location));
         }
-        while let Some(to) = before.pop() {
-            before.retain(|other| *other != to);
-            let from = edges.iter().filter(|(_, target)| *target == to);
-            let from: Vec<_> = from.map(|(from, _)| *from).collect();
-            to.replace_incoming(block, &from);
-        }
+        block.replace_edges(before, &edges);
     }
 }
 

@@ -306,6 +306,17 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Lets the phis of the blocks in `before`, to which it led until its end was replaced, have a value for each edge that leads there now; an
+    /// edge is a block and one of its successors.
+    pub fn replace_edges(self, mut before: Vec<Block<'c>>, now: &[(Block<'c>, Block<'c>)]) {
+        while let Some(to) = before.pop() {
+            before.retain(|other| *other != to);
+            let edges = now.iter().filter(|(_, target)| *target == to);
+            let from: Vec<_> = edges.map(|(from, _)| *from).collect();
+            to.replace_incoming(self, &from);
+        }
+    }
+
     /// Lets its phis have what they have for `old` for each of these blocks in its place, as often as it is among them: a phi has a value for
     /// each way that leads to it.
     pub fn replace_incoming(self, old: Block<'c>, new: &[Block<'c>]) {

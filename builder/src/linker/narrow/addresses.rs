@@ -13,6 +13,8 @@
 
 use super::bounds::{self, MOST_OF_32};
 use super::dominators::Dominators;
+use super::products;
+use super::webs::Extension;
 use crate::llvm::{Module, Place, Value, ValueKind, opcode};
 
 /// The address spaces of pointers that have 64 bits on the machine: generic and global ones.
@@ -85,11 +87,8 @@ fn join(address: Value<'_>) -> bool {
 
 /// Whether an addition to it is part of the instruction that computes it.
 fn is_product(value: Value<'_>) -> bool {
-    let is_assembly = || {
-        let assembly = value.called_assembly();
-        assembly.is_some_and(|assembly| assembly.asm_text().starts_with("mul.wide."))
-    };
-    value.kind() == ValueKind::Instruction && (value.opcode() == opcode::MUL || is_assembly())
+    value.kind() == ValueKind::Instruction
+        && (value.opcode() == opcode::MUL || products::is_wide(value))
 }
 
 /// Multiplies an index of at most 32 bits as such.
@@ -128,8 +127,7 @@ fn shorten<'c>(
         None => {
             let short = place.resized(index, 32);
             let factor = place.constant(32, size);
-            let text = "mul.wide.u32 $0, $1, $2;";
-            let bytes = place.pure_assembly(text, "=l,r,r", index.ty(), &[short, factor]);
+            let bytes = products::wide(place, Extension::Zero, [short, factor]);
             let of_index = address.build_address_before(byte, base, bytes);
             made.push(Made {
                 base,
@@ -148,7 +146,7 @@ fn shorten<'c>(
 }
 
 /// A number and the constant that is added to it.
-fn sum_with_constant(index: Value<'_>) -> Option<(Value<'_>, u64)> {
+pub(super) fn sum_with_constant(index: Value<'_>) -> Option<(Value<'_>, u64)> {
     let is_sum = index.kind() == ValueKind::Instruction
         && match index.opcode() {
             opcode::ADD => true,

@@ -1,6 +1,6 @@
 //! What is known where a block is reached: the comparisons of unsigned numbers that the branches on the way have decided.
 
-use super::decided::{self, PARTS};
+use super::decided;
 use super::dominators::Dominators;
 use super::ranges::Range;
 use super::values::Values;
@@ -37,7 +37,9 @@ impl<'v, 'c> Known<'v, 'c> {
         };
         for (from, to) in decided::edges(block, dominators) {
             if let Some((condition, holds)) = decided::condition(from, to) {
-                known.add(condition, holds, PARTS);
+                for comparison in decided::comparisons(condition, holds) {
+                    known.add(comparison, holds);
+                }
             }
         }
         known
@@ -65,24 +67,14 @@ impl<'v, 'c> Known<'v, 'c> {
         with.map(|c| (c.larger, c.is_strict))
     }
 
-    /// Adds that `condition` is `holds`.
-    fn add(&mut self, condition: Value<'c>, holds: bool, depth: u32) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
-        if let Some(parts) = decided::parts(condition, holds) {
-            for part in parts {
-                self.add(part, holds, depth);
-            }
-            return Some(());
-        }
-        if !condition.is_instruction() || condition.opcode() != opcode::ICMP {
-            return None;
-        }
-        let (left, right) = (condition.operand(0)?, condition.operand(1)?);
+    /// Adds that `comparison` is `holds`.
+    fn add(&mut self, comparison: Value<'c>, holds: bool) -> Option<()> {
+        let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
         if left.is_pointer() {
             return None;
         }
         let (left, right) = (self.core(left), self.core(right));
-        match (condition.predicate(), holds) {
+        match (comparison.predicate(), holds) {
             (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
                 self.push(left, right, true)
             }

@@ -7,7 +7,7 @@ use crate::llvm::{Block, Value, opcode};
 const BLOCKS: usize = 32;
 
 /// How many parts a condition is taken apart into, one within the other.
-pub(super) const PARTS: u32 = 8;
+const PARTS: u32 = 8;
 
 /// The edges that were gone over on the way to a block, as nothing else leads where they lead: from the nearest on.
 pub(super) fn edges<'c>(
@@ -29,8 +29,28 @@ pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>
     decides.then(|| Some((branch.operand(0)?, yes == to)))?
 }
 
+/// The comparisons that are all `holds` where a condition is.
+pub(super) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<Value<'_>> {
+    let mut all = Vec::new();
+    collect(condition, holds, PARTS, &mut all);
+    all
+}
+
+fn collect<'c>(condition: Value<'c>, holds: bool, depth: u32, all: &mut Vec<Value<'c>>) {
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    if let Some(parts) = parts(condition, holds) {
+        for part in parts {
+            collect(part, holds, depth, all);
+        }
+    } else if condition.is_instruction() && condition.opcode() == opcode::ICMP {
+        all.push(condition);
+    }
+}
+
 /// The two parts of a condition that are both `holds` where the condition is.
-pub(super) fn parts(condition: Value<'_>, holds: bool) -> Option<[Value<'_>; 2]> {
+fn parts(condition: Value<'_>, holds: bool) -> Option<[Value<'_>; 2]> {
     if !condition.is_instruction() {
         return None;
     }

@@ -82,8 +82,7 @@ fn is_defined(value: Value<'_>) -> bool {
         return true;
     }
     if value.kind() == ValueKind::Instruction {
-        let is_extended = matches!(value.opcode(), opcode::ZEXT | opcode::SEXT);
-        return is_extended && value.operand(0).is_some_and(is_defined);
+        return value.extended().is_some_and(is_defined);
     }
     value.as_parameter().is_some_and(|(function, number)| {
         function.has_flag(Attribute::Parameter(number), "noundef")

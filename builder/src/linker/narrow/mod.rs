@@ -19,6 +19,7 @@ mod inside;
 mod minima;
 mod near_addresses;
 mod orders;
+mod products;
 mod quotients;
 mod ranges;
 mod replace;

@@ -9,6 +9,9 @@
 //! Such an address has 32 bits on the machine. `ptxas` finds out, but holds both halves of an index that was extended in another block,
 //! and a copy of the lower one.
 
+use super::addresses::sum_with_constant;
+use super::products;
+use super::webs::Extension;
 use crate::llvm::{Module, Place, Value, opcode};
 
 /// The address spaces of shared and local memory.
@@ -37,28 +40,20 @@ pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>) {
         }
         let place = Place::before(address);
         let factor = place.constant(32, size);
-        let text = "mul.wide.s32 $0, $1, $2;";
-        let ty = place.constant(64, 0).ty();
-        let bytes = place.pure_assembly(text, "=l,r,r", ty, &[index, factor]);
+        let bytes = products::wide(place, Extension::Sign, [index, factor]);
         let of_index = address.build_address_before(place.byte_type(), base, bytes);
         let offset = added.wrapping_mul(size);
-        address.replace_uses_with(match offset {
+        address.replace_by(match offset {
             0 => of_index,
             _ => address.build_offset_before(of_index, offset),
         });
-        address.erase();
     }
 }
 
 /// The signed index of 32 bits that was extended in another block, and the number of elements that is added to it.
 fn short_index<'c>(address: Value<'c>) -> Option<(Value<'c>, u64)> {
     let whole = address.operand(1)?;
-    let is_sum = whole.is_instruction() && whole.opcode() == opcode::ADD;
-    let added = is_sum.then(|| whole.operand(1)?.as_integer()).flatten();
-    let (extension, added) = match added {
-        Some(added) => (whole.operand(0)?, added),
-        None => (whole, 0),
-    };
+    let (extension, added) = sum_with_constant(whole).unwrap_or((whole, 0));
     let index = extension.extended()?;
     let is_signed = extension.opcode() == opcode::SEXT;
     let is_elsewhere = extension.block() != address.block();

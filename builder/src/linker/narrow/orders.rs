@@ -1,8 +1,8 @@
 //! Whether the branches on the way to a loop have decided that one number is below another.
 
-use super::decided::{self, PARTS};
+use super::decided;
 use super::dominators::Dominators;
-use crate::llvm::{Block, Value, opcode, predicate};
+use crate::llvm::{Block, Value, predicate};
 
 /// A comparison as `smaller < larger`, or `<=` unless strict.
 pub(super) fn below(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
@@ -40,23 +40,15 @@ impl<'c> Order<'c> {
     }
 
     fn is_decided_by(self, from: Block<'c>, to: Block<'c>) -> bool {
-        decided::condition(from, to)
-            .is_some_and(|(condition, holds)| self.follows(condition, holds, PARTS))
+        decided::condition(from, to).is_some_and(|(condition, holds)| {
+            let mut comparisons = decided::comparisons(condition, holds).into_iter();
+            comparisons.any(|comparison| self.follows(comparison, holds))
+        })
     }
 
-    /// Whether it follows from what a condition is.
-    fn follows(self, condition: Value<'c>, holds: bool, depth: u32) -> bool {
-        let Some(depth) = depth.checked_sub(1) else {
-            return false;
-        };
-        if let Some(parts) = decided::parts(condition, holds) {
-            let mut parts = parts.into_iter();
-            return parts.any(|part| self.follows(part, holds, depth));
-        }
-        if !condition.is_instruction() || condition.opcode() != opcode::ICMP {
-            return false;
-        }
-        below(condition).is_some_and(|(smaller, larger, is_strict)| {
+    /// Whether it follows from what a comparison is.
+    fn follows(self, comparison: Value<'c>, holds: bool) -> bool {
+        below(comparison).is_some_and(|(smaller, larger, is_strict)| {
             let (smaller, larger, is_strict) = match holds {
                 true => (smaller, larger, is_strict),
                 false => (larger, smaller, !is_strict),

@@ -146,7 +146,7 @@ fn gain<'c>(function: Value<'c>, lengths: &[Value<'c>], dominators: &Dominators<
     };
     let saved: Vec<_> = instructions
         .into_iter()
-        .filter(|i| dominators.is_reachable(i.block()) && !is_cold(i.block()) && is_saved(*i))
+        .filter(|i| dominators.is_reachable(i.block()) && !i.block().is_dead_end() && is_saved(*i))
         .collect();
     let least = match saved.iter().any(|i| is_division(*i)) {
         true => LEAST_GAIN,
@@ -182,14 +182,6 @@ fn loops<'c>(dominators: &Dominators<'c>) -> Vec<(Block<'c>, Vec<Block<'c>>)> {
     headers
         .filter(|(_, latches): &(_, Vec<_>)| !latches.is_empty())
         .collect()
-}
-
-/// Whether a block leads to the end of the program.
-fn is_cold(block: Block<'_>) -> bool {
-    block.successors().is_empty()
-        && block
-            .terminator()
-            .is_some_and(|i| i.opcode() != opcode::RET)
 }
 
 /// Whether an operation divides by a number of run time.

@@ -6,6 +6,7 @@
 //! another block, where its own passes put those that several products have in common.
 
 use super::dominators::Dominators;
+use super::products;
 use super::values::Values;
 use super::webs::Extension;
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
@@ -92,14 +93,7 @@ fn shorten(operation: Value<'_>, extension: Extension) {
     let operands = (0..operation.operand_count()).filter_map(|n| operation.operand(n));
     let short: Vec<_> = operands.map(|operand| half(operand, operation)).collect();
     let result = match (operation.opcode(), &short[..]) {
-        (opcode::MUL, factors) => {
-            let sign = match extension {
-                Extension::Zero => 'u',
-                Extension::Sign => 's',
-            };
-            let text = format!("mul.wide.{sign}32 $0, $1, $2;");
-            place.pure_assembly(&text, "=l,r,r", operation.ty(), factors)
-        }
+        (opcode::MUL, [left, right]) => products::wide(place, extension, [*left, *right]),
         // A signed number of 32 bits keeps its order, read either way.
         (opcode::ICMP, [left, right]) => {
             let predicate = operation.predicate();

@@ -2,9 +2,9 @@
 
 use super::relation::Relation;
 use super::{Values, bits_of};
-use crate::linker::narrow::decided::{self, PARTS};
+use crate::linker::narrow::decided;
 use crate::linker::narrow::ranges::Range;
-use crate::llvm::{Block, Value, opcode, predicate};
+use crate::llvm::{Block, Value, predicate};
 
 impl<'c> Values<'_, 'c> {
     /// With what is known on the way to a block.
@@ -48,33 +48,10 @@ impl<'c> Values<'_, 'c> {
         block: Block<'c>,
         depth: u32,
     ) -> Range {
-        self.by_parts(condition, holds, range, value, block, PARTS, depth)
-    }
-
-    /// The same; the condition is taken apart so deep.
-    #[allow(clippy::too_many_arguments)]
-    fn by_parts(
-        &self,
-        condition: Value<'c>,
-        holds: bool,
-        range: Range,
-        value: Value<'c>,
-        block: Block<'c>,
-        rest: u32,
-        depth: u32,
-    ) -> Range {
-        let Some(rest) = rest.checked_sub(1) else {
-            return range;
-        };
-        if let Some(parts) = decided::parts(condition, holds) {
-            return parts.into_iter().fold(range, |range, part| {
-                self.by_parts(part, holds, range, value, block, rest, depth)
-            });
-        }
-        match condition.is_instruction() && condition.opcode() == opcode::ICMP {
-            true => self.compared(condition, holds, range, value, block, depth),
-            false => range,
-        }
+        let comparisons = decided::comparisons(condition, holds).into_iter();
+        comparisons.fold(range, |range, comparison| {
+            self.compared(comparison, holds, range, value, block, depth)
+        })
     }
 
     fn compared(
