@@ -366,6 +366,19 @@ impl<'c> Block<'c> {
         })
     }
 
+    /// Puts the unsigned number `value` in the type of `like` at its end; `value` itself, if it has that type.
+    pub fn push_extended(self, value: Value<'c>, like: Value<'c>) -> Value<'c> {
+        if value.ty() == like.ty() {
+            return value;
+        }
+        self.build(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariants of `Value` and `Block`).
+            unsafe {
+                (api.LLVMBuildCast)(builder, opcode::ZEXT, value.raw, like.ty(), c"".as_ptr())
+            }
+        })
+    }
+
     /// Puts the address of a pointer, as a number of the type of `like`, at its end.
     pub fn push_address(self, pointer: Value<'c>, like: Value<'c>) -> Value<'c> {
         self.build(|api, builder| {

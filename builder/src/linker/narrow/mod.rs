@@ -19,7 +19,7 @@ mod inside;
 mod minima;
 mod near_addresses;
 mod orders;
-mod products;
+pub(super) mod products;
 mod quotients;
 mod ranges;
 mod replace;

@@ -19,8 +19,17 @@ pub(super) fn wide<'c>(
 }
 
 /// Whether a value is such a product.
-pub(super) fn is_wide(value: Value<'_>) -> bool {
+pub(in crate::linker) fn is_wide(value: Value<'_>) -> bool {
+    begins_with(value, "mul.wide.")
+}
+
+/// Whether a value is such a product of unsigned numbers.
+pub(in crate::linker) fn is_unsigned_wide(value: Value<'_>) -> bool {
+    begins_with(value, "mul.wide.u")
+}
+
+fn begins_with(value: Value<'_>, text: &str) -> bool {
     let assembly = value.is_instruction().then(|| value.called_assembly());
     let assembly = assembly.flatten();
-    assembly.is_some_and(|assembly| assembly.asm_text().starts_with("mul.wide."))
+    assembly.is_some_and(|assembly| assembly.asm_text().starts_with(text))
 }

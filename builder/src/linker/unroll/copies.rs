@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::ROUNDS;
+use super::early::{Early, Made};
 use super::guard::Guard;
 use super::steps::Test;
 use crate::linker::block_copies::Copies;
@@ -44,6 +45,7 @@ pub(super) fn unroll<'c>(
     function: Value<'c>,
     found: &Loop<'c>,
     test: &Test<'c>,
+    early: Option<&Early<'c>>,
 ) -> Option<Block<'c>> {
     let before = found.before;
     let (entry, behind) = (before.terminator()?, found.behind()?);
@@ -56,19 +58,39 @@ pub(super) fn unroll<'c>(
         found,
         maps: Vec::new(),
     };
+    let mut early = early.map(|early| Made::before(early, found));
+    let enters = early.as_ref().and_then(|early| early.enters);
+    let both = |other| before.push_binary(opcode::AND, guard.enters, other);
+    let enters = enters.map_or(guard.enters, both);
     let first = function.append_block();
-    rounds.add(function, first);
-    before.push_branch(guard.enters, first, found.header);
-    for _ in 1..ROUNDS {
-        let next = function.append_block();
-        rounds.last().block(found.latch).push_jump(next);
-        rounds.add(function, next);
+    before.push_branch(enters, first, found.header);
+    let phis = found.header.phis().into_iter();
+    let phis: Vec<_> = phis.map(|phi| (phi, first.push_phi(phi))).collect();
+    let mut next = match &mut early {
+        Some(early) => early.put(function, first, &phis),
+        None => first,
+    };
+    let mut known = phis;
+    for n in 0..ROUNDS {
+        if let Some(early) = &early {
+            known.extend(&early.known[n]);
+        }
+        if n > 0 {
+            next = function.append_block();
+            rounds.last().block(found.latch).push_jump(next);
+        }
+        rounds.add(function, next, &known);
+        known.clear();
     }
     // Whether as many follow again; if not, the last round's test.
     let last = rounds.last();
     let (rest, header) = (function.append_block(), found.header);
     let latch = last.block(found.latch);
-    let again = guard.again(latch, |value| last.value(value));
+    let mut again = guard.again(latch, |value| last.value(value));
+    let next = |phi: Value<'c>| Some(last.value(phi.incoming_from(found.latch)?));
+    if let Some(inside) = early.and_then(|early| early.are_inside(latch, next)) {
+        again = latch.push_binary(opcode::AND, again, inside);
+    }
     latch.push_branch(again, first, rest);
     let goes_on = last.value(test.comparison);
     match test.again {
@@ -100,7 +122,7 @@ pub(super) fn copy_without<'c>(
         maps: Vec::new(),
     };
     let first = function.append_block();
-    rounds.add(function, first);
+    rounds.add(function, first, &[]);
     let copy = rounds.last();
     for &(block, next) in passed {
         let to = copy.block(block);
@@ -139,8 +161,9 @@ impl<'c> Rounds<'_, 'c> {
         &self.maps[self.maps.len() - 1]
     }
 
-    /// Adds a round that begins with the block `first`. Its latch has no end yet; of the very first one the first block's phis have no values.
-    fn add(&mut self, function: Value<'c>, first: Block<'c>) {
+    /// Adds a round that begins with the block `first`, where the values of `known` stand for the loop's. Its latch has no end yet; of the very first
+    /// one the first block's phis have no values.
+    fn add(&mut self, function: Value<'c>, first: Block<'c>, known: &[(Value<'c>, Value<'c>)]) {
         let Loop {
             header,
             latch,
@@ -156,7 +179,9 @@ impl<'c> Rounds<'_, 'c> {
         let mut has_scopes = false;
         for instruction in blocks.iter().flat_map(|block| block.instructions()) {
             let block = instruction.block();
-            if is_scope(instruction) {
+            if let Some((_, value)) = known.iter().find(|(one, _)| *one == instruction) {
+                map.set(instruction, *value);
+            } else if is_scope(instruction) {
                 has_scopes = true;
             } else if instruction.opcode() == opcode::PHI && is_first(block) {
                 let next = || instruction.incoming_from(*latch);
@@ -205,8 +230,14 @@ impl<'c> Rounds<'_, 'c> {
 }
 
 /// Puts a copy of an operation of another round at the end of a block.
-pub(super) fn push_copy<'c>(round: &mut Copies<'c>, block: Block<'c>, original: Value<'c>) {
-    drop_scopes(round.push_to(block, original));
+pub(super) fn push_copy<'c>(
+    round: &mut Copies<'c>,
+    block: Block<'c>,
+    original: Value<'c>,
+) -> Value<'c> {
+    let copy = round.push_to(block, original);
+    drop_scopes(copy);
+    copy
 }
 
 /// Takes off an access what holds for one round alone.

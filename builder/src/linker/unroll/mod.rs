@@ -21,7 +21,9 @@
 mod checks;
 mod conditions;
 mod copies;
+mod early;
 mod guard;
+mod offsets;
 mod rest;
 mod step;
 mod steps;
@@ -32,6 +34,8 @@ use super::globals::SHARED;
 use super::loops::{self, Loop};
 use super::uniform::Uniform;
 use crate::llvm::{Module, Value, opcode};
+use early::Early;
+use offsets::whole;
 pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
 
@@ -62,19 +66,26 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         // None has blocks of another one.
         for found in loops::innermost(function) {
-            if !is_to_be_unrolled(module, function, &found) {
+            let is_alike = is_to_be_unrolled(module, function, &found);
+            let early = match is_alike {
+                true => None,
+                false => early_loads(module, &found),
+            };
+            if !is_alike && early.is_none() {
                 continue;
             }
-            conditions::bring_forward(&found);
+            if early.is_none() {
+                conditions::bring_forward(&found);
+            }
             // Of the instructions that are there now.
             let Some(test) = Test::of(module, &found) else {
                 continue;
             };
             is_changed = true;
-            let Some(latch) = copies::unroll(function, &found, &test) else {
+            let Some(latch) = copies::unroll(function, &found, &test, early.as_ref()) else {
                 continue;
             };
-            if is_enough(&found) {
+            if is_enough(module, &found) {
                 latch
                     .terminator()
                     .inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
@@ -94,17 +105,17 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
 fn is_to_be_unrolled<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
     // By this test, and by it alone, the copies are gone through or not.
     let is_uniform = |test: &Test<'c>| Uniform::of(function).contains(test.comparison);
-    is_worth_it(found)
+    is_worth_it(module, found)
         && Test::of(module, found).is_some_and(|test| !has_meetings(found) || is_uniform(&test))
 }
 
-fn is_worth_it(found: &Loop<'_>) -> bool {
+fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let has_meetings = has_meetings(found);
-    let loads = loads(found);
+    let loads = loads(module, found);
     // Those of shared memory stay between the meetings.
     let is_early = |address: &&Value<'_>| !has_meetings || address.address_space() != SHARED;
-    instructions().count() <= MOST_INSTRUCTIONS
+    size(found) <= MOST_INSTRUCTIONS
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
         // As many are under way at once in one round as would be in several of a loop with one.
@@ -115,37 +126,40 @@ fn is_worth_it(found: &Loop<'_>) -> bool {
         && instructions().all(copies::may_be_copied)
 }
 
+/// How many instructions a loop has, without what only begins scopes.
+fn size(found: &Loop<'_>) -> usize {
+    let instructions = found.blocks.iter().flat_map(|block| block.instructions());
+    instructions.filter(|i| !copies::is_scope(*i)).count()
+}
+
+/// The loads of a loop that its copies make early, if it is worth it; a round may branch then.
+fn early_loads<'c>(module: &Module<'c>, found: &Loop<'c>) -> Option<Early<'c>> {
+    let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
+    let may_be = size(found) <= MOST_INSTRUCTIONS
+        && !has_meetings(found)
+        && loads(module, found).len() < ROUNDS
+        && instructions().all(copies::may_be_copied);
+    Test::of(module, found).filter(|_| may_be)?;
+    Early::of(module, found)
+}
+
 /// Whether ptxas is kept from making four times as many rounds of the copies. Registers do not hold what several loads a round give then, and each waits
 /// for others. Shared memory answers before four rounds are over, and a loop over it seldom has as many as sixteen for each thread of a block.
-fn is_enough(found: &Loop<'_>) -> bool {
-    let loads = loads(found);
+fn is_enough<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
+    let loads = loads(module, found);
     loads.len() > 1 || loads.iter().all(|from| from.address_space() == SHARED)
 }
 
 /// The addresses that a round loads from; once, if they are the parts of a structure, which are loaded together.
-fn loads<'c>(found: &Loop<'c>) -> HashSet<Value<'c>> {
+fn loads<'c>(module: &Module<'c>, found: &Loop<'c>) -> HashSet<Value<'c>> {
     let instructions = found.blocks.iter().flat_map(|block| block.instructions());
     let loads = instructions.filter(|i| i.opcode() == opcode::LOAD);
-    loads.filter_map(|i| i.operand(0)).map(whole).collect()
+    let addresses = loads.filter_map(|i| i.operand(0));
+    addresses.map(|address| whole(module, address).0).collect()
 }
 
 /// Whether threads meet in the loop.
 fn has_meetings(found: &Loop<'_>) -> bool {
     let mut instructions = found.blocks.iter().flat_map(|block| block.instructions());
     instructions.any(copies::is_meeting)
-}
-
-/// The address that a constant is added to.
-fn whole(address: Value<'_>) -> Value<'_> {
-    let is_offset = address.is_instruction()
-        && address.opcode() == opcode::GET_ELEMENT_POINTER
-        && (1..address.operand_count()).all(|n| {
-            address
-                .operand(n)
-                .is_some_and(|index| index.as_integer().is_some())
-        });
-    match address.operand(0) {
-        Some(base) if is_offset => whole(base),
-        _ => address,
-    }
 }

@@ -1,0 +1,236 @@
+//! Whether an address is one of a slice that the kernel only reads.
+
+use crate::linker::branch_values::LENGTH;
+use crate::linker::loops::Loop;
+use crate::linker::narrow::products;
+use crate::linker::unroll::ROUNDS;
+use crate::linker::unroll::offsets::whole;
+use crate::linker::unroll::step::Step;
+use crate::linker::unroll::steps::{Changes, is_inside};
+use crate::llvm::{Attribute, Block, Module, Value, opcode, predicate};
+
+/// A slice that is a parameter of the kernel, and that nothing writes while it runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slice<'c> {
+    /// Its address.
+    pointer: Value<'c>,
+    /// How many elements it has.
+    length: Value<'c>,
+    /// The size of one, in bytes.
+    size: u64,
+}
+
+impl<'c> Slice<'c> {
+    /// The slice that begins at this address.
+    fn at(pointer: Value<'c>) -> Option<Slice<'c>> {
+        let (function, number) = without_casts(pointer).as_parameter()?;
+        let at = Attribute::Parameter(number);
+        if !function.has_flag(at, "noalias") || !function.has_flag(at, "readonly") {
+            return None;
+        }
+        // As the kernel's record says, which only unsafe code makes by hand.
+        let most = function.text_attribute(Attribute::Parameter(number + 1), LENGTH)?;
+        let most: u64 = most.parse().ok().filter(|most| *most > 0)?;
+        Some(Slice {
+            pointer,
+            length: function.parameter(number + 1)?,
+            size: i64::MAX as u64 / most,
+        })
+    }
+
+    /// Puts whether the slice has an element of this number at the end of a block.
+    pub(super) fn has(self, block: Block<'c>, index: Value<'c>) -> Value<'c> {
+        let index = block.push_extended(index, self.length);
+        block.push_comparison(predicate::LESS, index, self.length)
+    }
+
+    /// The comparisons in a loop that are decided where the slice has an element of this number, with what they give then.
+    pub(super) fn tests_of(
+        self,
+        found: &Loop<'c>,
+        index: Value<'c>,
+    ) -> Vec<(Value<'c>, Value<'c>)> {
+        let is_index = |value: Value<'c>| {
+            let is_extended = || value.is_instruction() && value.opcode() == opcode::ZEXT;
+            value == index || is_extended() && value.operand(0) == Some(index)
+        };
+        let instructions = found.blocks.iter().flat_map(|block| block.instructions());
+        let comparisons = instructions.filter(|i| i.opcode() == opcode::ICMP);
+        let decided = comparisons.filter_map(|test| {
+            let (left, right) = (test.operand(0)?, test.operand(1)?);
+            let holds = match test.predicate() {
+                predicate::LESS if is_index(left) && right == self.length => 1,
+                predicate::GREATER if is_index(right) && left == self.length => 1,
+                predicate::GREATER_OR_EQUAL if is_index(left) && right == self.length => 0,
+                predicate::LESS_OR_EQUAL if is_index(right) && left == self.length => 0,
+                _ => return None,
+            };
+            Some((test, Value::integer_like(holds, test)))
+        });
+        decided.collect()
+    }
+}
+
+/// By what an address is known to be inside a slice.
+#[derive(Clone, Copy)]
+pub(super) enum Inside<'c> {
+    /// It is that of a part of the element of this number.
+    Element { slice: Slice<'c>, index: Value<'c> },
+    /// Each round steps it by so many bytes, from any address.
+    Steps { slice: Slice<'c>, step: u64 },
+}
+
+impl<'c> Inside<'c> {
+    /// By what the `size` bytes at `address` may be shown to be inside; `None` if nothing is known to do so.
+    pub(super) fn of(
+        module: &Module<'c>,
+        found: &Loop<'c>,
+        changes: &mut Changes<'_, 'c>,
+        address: Value<'c>,
+        size: u64,
+    ) -> Option<Inside<'c>> {
+        match changes.of(address) {
+            None => Self::element(module, found, address, size),
+            Some(Step {
+                value: None,
+                constant,
+            }) => {
+                let step = u64::try_from(constant).ok().filter(|step| *step > 0)?;
+                let slice = Slice::at(origin(found, address)?)?;
+                Some(Inside::Steps { slice, step })
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn element(
+        module: &Module<'c>,
+        found: &Loop<'c>,
+        address: Value<'c>,
+        size: u64,
+    ) -> Option<Inside<'c>> {
+        let (element, offset) = whole(module, address);
+        if !element.is_instruction() || element.opcode() != opcode::GET_ELEMENT_POINTER {
+            return None;
+        }
+        let [base, number] = [element.operand(0)?, element.operand(1)?];
+        let slice = Slice::at(base).filter(|_| !is_inside(found, base))?;
+        let (index, unit) = match element.operand_count() {
+            2 => index_of(number, module.size_of(element.element_type()))?,
+            _ => return None,
+        };
+        let is_inside = unit == slice.size && offset.checked_add(size)? <= slice.size;
+        is_inside.then_some(Inside::Element { slice, index })
+    }
+}
+
+/// The loads of one stepping address, and of addresses a constant away from it.
+pub(super) struct Stepping<'c> {
+    slice: Slice<'c>,
+    step: u64,
+    /// The lowest of the addresses.
+    pub address: Value<'c>,
+    /// How many bytes there are from it to the end of the last load.
+    pub bytes: u64,
+    /// How many there are in all rounds of the copies.
+    all_bytes: u64,
+}
+
+impl<'c> Stepping<'c> {
+    /// `None` if those of all rounds are more than fit into any slice.
+    pub(super) fn of(
+        slice: Slice<'c>,
+        step: u64,
+        address: Value<'c>,
+        bytes: u64,
+    ) -> Option<Stepping<'c>> {
+        let steps = step.checked_mul(ROUNDS as u64 - 1)?;
+        let all_bytes = steps.checked_add(bytes)?;
+        (all_bytes <= i64::MAX as u64).then_some(Stepping {
+            slice,
+            step,
+            address,
+            bytes,
+            all_bytes,
+        })
+    }
+
+    /// Whether it is one of this slice and step.
+    pub(super) fn is_of(&self, slice: Slice<'c>, step: u64) -> bool {
+        self.slice == slice && self.step == step
+    }
+
+    /// Puts the greatest distance from the slice's start at which the loads of all copies are inside it at the end of a block, and whether
+    /// there is one.
+    pub(super) fn room(&self, block: Block<'c>) -> (Value<'c>, Value<'c>) {
+        let Slice { length, size, .. } = self.slice;
+        let number = |number| Value::integer_like(number, length);
+        // A number of the type, as it is that of bytes in memory.
+        let all = block.push_binary(opcode::MUL, length, number(size));
+        let needed = number(self.all_bytes);
+        let room = block.push_binary(opcode::SUB, all, needed);
+        let exists = block.push_comparison(predicate::LESS_OR_EQUAL, needed, all);
+        (room, exists)
+    }
+
+    /// Puts whether the loads of all copies are inside at the end of a block, where `address` is the lowest of their first round.
+    pub(super) fn is_inside(
+        &self,
+        block: Block<'c>,
+        address: Value<'c>,
+        room: Value<'c>,
+    ) -> Value<'c> {
+        let [address, start] =
+            [address, self.slice.pointer].map(|pointer| block.push_address(pointer, room));
+        let distance = block.push_binary(opcode::SUB, address, start);
+        block.push_comparison(predicate::LESS_OR_EQUAL, distance, room)
+    }
+}
+
+/// The number of 32 or 64 bits of which `number` units of this size are a multiple, and the size of that.
+fn index_of<'c>(number: Value<'c>, unit: u64) -> Option<(Value<'c>, u64)> {
+    let is = |opcode| number.is_instruction() && number.opcode() == opcode;
+    let by_constant = || Some((number.operand(0)?, number.operand(1)?.as_integer()?));
+    if products::is_unsigned_wide(number) {
+        let (index, factor) = by_constant()?;
+        return Some((index, unit.checked_mul(factor)?));
+    }
+    if is(opcode::SHL) && number.never_wraps() {
+        let (index, bits) = by_constant()?;
+        let factor = 1_u64.checked_shl(u32::try_from(bits).ok()?)?;
+        return Some((index, unit.checked_mul(factor)?));
+    }
+    if is(opcode::MUL) && number.never_wraps() {
+        let (index, factor) = by_constant()?;
+        return Some((index, unit.checked_mul(factor)?));
+    }
+    match number.extended().filter(|_| is(opcode::ZEXT)) {
+        Some(index) => Some((index, unit)),
+        None => Some((number, unit)),
+    }
+}
+
+/// What an address is computed from: what the loop steps, as it is before it.
+fn origin<'c>(found: &Loop<'c>, address: Value<'c>) -> Option<Value<'c>> {
+    let mut value = address;
+    while value.is_instruction() {
+        let next = match value.opcode() {
+            opcode::GET_ELEMENT_POINTER => value.operand(0)?,
+            opcode::ADDRESS_SPACE_CAST if without_casts(value).as_parameter().is_none() => {
+                value.operand(0)?
+            }
+            opcode::PHI if value.block() == found.header => value.incoming_from(found.before)?,
+            _ => break,
+        };
+        value = next;
+    }
+    Some(value)
+}
+
+fn without_casts(pointer: Value<'_>) -> Value<'_> {
+    let is_cast = pointer.is_instruction() && pointer.opcode() == opcode::ADDRESS_SPACE_CAST;
+    match is_cast.then(|| pointer.operand(0)).flatten() {
+        Some(inner) => without_casts(inner),
+        None => pointer,
+    }
+}
