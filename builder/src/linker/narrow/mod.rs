@@ -14,6 +14,7 @@ mod distances;
 pub(super) mod dominators;
 mod early_divisions;
 mod empty_rounds;
+mod highest_bits;
 mod indices;
 mod inside;
 mod minima;
