@@ -324,7 +324,7 @@ fn a_reversed_range_with_its_end_is_counted() {
 fn lookups(kernel: &str) -> usize {
     let body = body(features(), kernel);
     body.iter()
-        .filter(|line| line.contains(LOAD) && line.contains("32"))
+        .filter(|line| line.starts_with("ld.global") && line.contains(".b32"))
         .count()
 }
 
@@ -341,16 +341,21 @@ fn a_table_that_is_asked_for_bytes_by_turns_is_tested_once() {
 
 #[test]
 fn tables_that_may_be_too_short_in_any_round_are_checked_in_each() {
-    for kernel in [
-        "loop_with_lookups_of_words",
-        "loop_with_lookups_in_parts",
-        "loop_with_lookups_and_shuffles",
+    // Where the words themselves are read, that is one more.
+    for (kernel, loads) in [
+        ("loop_with_lookups_of_words", 3),
+        ("loop_with_lookups_in_parts", 2),
     ] {
-        let of_table = match kernel {
-            // The words themselves.
-            "loop_with_lookups_of_words" => 3,
-            _ => 2,
-        };
-        assert_eq!(lookups(kernel), of_table, "{kernel}");
+        let body = body(features(), kernel);
+        assert_eq!(lookups(kernel), loads, "{kernel}: {body:#?}");
     }
+    // Each copy of a round has its checks: none is beside them.
+    let body = body(features(), "loop_with_lookups_and_shuffles");
+    let compared = |line: &&&str| line.starts_with("setp") && line.contains("u64");
+    let rounds = count(&body, "shfl.sync");
+    let lookups = lookups("loop_with_lookups_and_shuffles");
+    assert_eq!(lookups, 2 * rounds, "{body:#?}");
+    // Each lookup's, and what leads to the copies and their rest.
+    let compared = body.iter().filter(compared).count();
+    assert!(compared >= lookups, "{body:#?}");
 }
