@@ -76,6 +76,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNUW)(self.raw) != 0 }
     }
 
+    /// The same of signed numbers.
+    pub fn never_wraps_signed(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMGetNSW)(self.raw) != 0 }
+    }
+
     /// Whether an `or` is of numbers that have no bit in common, so that it is their sum.
     pub fn is_disjoint(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

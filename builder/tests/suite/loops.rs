@@ -319,3 +319,43 @@ fn a_reversed_range_with_its_end_is_counted() {
     assert_eq!(count(&body, "selp"), 0, "{body:#?}");
     assert_eq!(rounds_at_once(&body), 4, "{body:#?}");
 }
+
+/// How often words of a table are read by turns, each time behind a check or in a loop without checks.
+fn lookups(kernel: &str) -> usize {
+    let body = body(features(), kernel);
+    body.iter()
+        .filter(|line| line.starts_with("ld.global") && line.contains(".b32"))
+        .count()
+}
+
+#[test]
+fn a_table_that_is_asked_for_bytes_by_turns_is_tested_once() {
+    let body = body(features(), "loop_with_lookups_by_turns");
+    assert_eq!(lookups("loop_with_lookups_by_turns"), 4, "{body:#?}");
+    // The greatest byte decides: it is the only one of both that is compared.
+    let is_test = |line: &&&str| line.starts_with("setp") && line.contains(", 25");
+    assert_eq!(body.iter().filter(is_test).count(), 1, "{body:#?}");
+    let is_test_of_less = |line: &&&str| line.starts_with("setp") && line.contains(", 12");
+    assert_eq!(body.iter().filter(is_test_of_less).count(), 0, "{body:#?}");
+}
+
+#[test]
+fn tables_that_may_be_too_short_in_any_round_are_checked_in_each() {
+    // Where the words themselves are read, that is one more.
+    for (kernel, loads) in [
+        ("loop_with_lookups_of_words", 3),
+        ("loop_with_lookups_in_parts", 2),
+    ] {
+        let body = body(features(), kernel);
+        assert_eq!(lookups(kernel), loads, "{kernel}: {body:#?}");
+    }
+    // Each copy of a round has its checks: none is beside them.
+    let body = body(features(), "loop_with_lookups_and_shuffles");
+    let compared = |line: &&&str| line.starts_with("setp") && line.contains("u64");
+    let rounds = count(&body, "shfl.sync");
+    let lookups = lookups("loop_with_lookups_and_shuffles");
+    assert_eq!(lookups, 2 * rounds, "{body:#?}");
+    // Each lookup's, and what leads to the copies and their rest.
+    let compared = body.iter().filter(compared).count();
+    assert!(compared >= lookups, "{body:#?}");
+}

@@ -57,10 +57,17 @@ fn bounds_make_tests_of_divisions_superfluous() {
 
 #[test]
 fn conversions_saturate_by_themselves() {
+    let lower = body(features(), "casts_to_lower_bits");
     let body = body(features(), "saturating_casts");
     assert_eq!(count(&body, "cvt.rzi"), 5, "{body:#?}");
     assert_eq!(count(&body, "setp"), 0, "{body:#?}");
     assert_eq!(count(&body, "selp"), 0, "{body:#?}");
+    // Of NaN, PTX gives the highest bit alone in 64 bits.
+    assert_eq!(count(&body, "max.f"), 2, "{body:#?}");
+    assert_eq!(count(&lower, "cvt.rzi"), 3, "{lower:#?}");
+    for more in ["max.f", "setp", "selp"] {
+        assert_eq!(count(&lower, more), 0, "{lower:#?}");
+    }
 }
 
 #[test]

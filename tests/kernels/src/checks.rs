@@ -103,3 +103,30 @@ pub fn looks_up(x: &[u8], table: &[u32], mut out: PerThread<[u32]>) {
         *out = table[usize::from(x[i])];
     }
 }
+
+/// Looks up parts of words in two tables, more or fewer of each word, and notes the sum after each; panics at the first part that a table does not have.
+#[kernel]
+pub fn looks_up_by_turns(x: &[u32], bytes: &[u32], few: &[u32], mut out: PerThread<[u32]>) {
+    let Some(out) = out.mine() else { return };
+    for &word in x {
+        *out = turn(*out, word, |place| bytes[place], |place| few[place]);
+    }
+}
+
+/// The sum of [`looks_up_by_turns()`] behind a word, of what is read of a table that has all bytes, and of one that has 16 numbers.
+#[inline(always)]
+pub fn turn(
+    sum: u32,
+    word: u32,
+    mut bytes: impl FnMut(usize) -> u32,
+    mut few: impl FnMut(usize) -> u32,
+) -> u32 {
+    let part = |by: u32| (word >> by) as usize & 255;
+    let sum = sum.rotate_left(3) ^ bytes(part(0));
+    match word >> 30 {
+        0 => sum ^ few(part(8) & 15) ^ bytes(part(16)),
+        1 => sum.wrapping_add(few(word as usize % 11)),
+        2 => sum.wrapping_sub(bytes((sum as u8).into())) ^ few(part(20) >> 4),
+        _ => sum,
+    }
+}

@@ -201,6 +201,34 @@ fn all(x: f32, y: f64) -> [u64; 12] {
     ]
 }
 
+/// Lower bits of a number in wide integer types.
+#[inline(always)]
+fn lower_bits(x: f32, y: f64) -> [u64; 7] {
+    [
+        x as u64 & 255,
+        (x as u64).wrapping_add(1) & 0xffff,
+        (x as u64).wrapping_mul(5).wrapping_sub(3) & (1 << 62),
+        (x as i64 as u16).into(),
+        y as u64 & (u64::MAX >> 1),
+        (y as i64).wrapping_sub(1) as u64 & 0xff_ffff,
+        ((y as u32).wrapping_add(3) & 0x7fff_ffff).into(),
+    ]
+}
+
+/// [`lower_bits()`] of numbers.
+#[kernel]
+pub fn casts_to_lower_bits(x: &[f32], mut out: PerThread<[[u64; 7]]>) {
+    let i = thread::index();
+    if let Some(out) = out.mine() {
+        *out = lower_bits(x[i], x[i].into());
+    }
+}
+
+/// What [`casts_to_lower_bits()`] gives.
+pub fn lower_bits_on_host(x: f32) -> [u64; 7] {
+    lower_bits(x, x.into())
+}
+
 /// Numbers in all integer types.
 #[kernel]
 pub fn casts(x: &[f32], mut out: PerThread<[[u64; 12]]>) {

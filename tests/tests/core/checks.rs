@@ -228,3 +228,65 @@ fn the_number_of_a_place_is_known_where_its_check_fails_alone() {
         assert!(!has(&all[..end]) && has(&all[end..]), "{all:#?}");
     }
 }
+
+/// The sum of what is looked up, and the length and place of the first part that a table does not have.
+fn sum_of_turns(x: &[u32], bytes: &[u32], few: &[u32]) -> (u32, Option<(usize, usize)>) {
+    let mut sum = 0;
+    for &word in x {
+        let beyond = std::cell::Cell::new(None);
+        let read = |table: &[u32], place| {
+            table.get(place).copied().unwrap_or_else(|| {
+                beyond.set(beyond.get().or(Some((table.len(), place))));
+                0
+            })
+        };
+        let next = kernels::turn(sum, word, |i| read(bytes, i), |i| read(few, i));
+        if beyond.get().is_some() {
+            return (sum, beyond.get());
+        }
+        sum = next;
+    }
+    (sum, None)
+}
+
+/// Tables that have all that can be asked for, all that is, or neither: of each the rounds before the one that panics are made.
+#[test]
+fn parts_that_tables_do_not_have_are_told_and_those_before_are_looked_up() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::looks_up_by_turns)?;
+    let word = |i: u32| i.wrapping_mul(0x9e37_79b9) ^ i >> 3;
+    let table = numbers(300);
+    let (mut panics, mut sums) = (0, 0);
+    for length in [0, 1, 2, 7, 40] {
+        for (bytes, few) in [0, 1, 100, 250, 255, 256, 300]
+            .into_iter()
+            .flat_map(|bytes| [0, 10, 11, 15, 16, 17].map(|few| (bytes, few)))
+        {
+            let words: Vec<u32> = (1..=length).map(word).collect();
+            let (bytes, few) = (&table[..bytes], &table[..few]);
+            let (expected, beyond) = sum_of_turns(&words, bytes, few);
+            let mut out = stream.zeroed::<u32>(1)?;
+            let tables = (stream.upload(bytes)?, stream.upload(few)?);
+            let arguments = (&stream.upload(&words)?, &tables.0, &tables.1, &mut out);
+            stream.launch(&kernel, Grid::new(1, 1), arguments)?;
+            match (beyond, stream.synchronize()) {
+                (None, found) => {
+                    found?;
+                    sums += 1;
+                }
+                (Some((length, place)), Err(Error::KernelPanic(panic))) => {
+                    let message = format!(
+                        "index out of bounds: the len is {length} but the index is {place}"
+                    );
+                    assert!(panic.message.contains(&message), "{}", panic.message);
+                    panics += 1;
+                }
+                (Some(_), _) => panic!("no panic of tables of {} and {}", bytes.len(), few.len()),
+            }
+            assert_eq!(stream.download(&out)?, [expected]);
+        }
+    }
+    assert!(panics > 50 && sums > 50, "{panics} {sums}");
+    Ok(())
+}

@@ -225,6 +225,18 @@ fn numbers_in_all_integer_types() {
     let mut x: Vec<f32> = positive.flat_map(|x| [*x, -x]).collect();
     x.extend([f32::NAN, -f32::NAN]);
     let numbers = stream.upload(&x).unwrap();
+    let lower = f.module.kernel(kernels::casts_to_lower_bits).unwrap();
+    let mut lower_bits = stream.zeroed::<[u64; 7]>(x.len()).unwrap();
+    stream
+        .launch(
+            &lower,
+            Grid::cover(x.len(), 32),
+            (&numbers, &mut lower_bits),
+        )
+        .unwrap();
+    for (x, result) in x.iter().zip(stream.download(&lower_bits).unwrap()) {
+        assert_eq!(result, kernels::lower_bits_on_host(*x), "{x:?}");
+    }
     let mut results = stream.zeroed::<[u64; 12]>(x.len()).unwrap();
     stream
         .launch(&kernel, Grid::cover(x.len(), 32), (&numbers, &mut results))

@@ -8,7 +8,7 @@ use crate::llvm::{Block, Value};
 pub(super) const MOST_OF_32: u64 = u32::MAX as u64;
 
 /// The most that a value is where a reachable block is; `None` if it is no integer of at most 64 bits.
-pub(super) fn most_at<'c>(
+pub(in crate::linker) fn most_at<'c>(
     value: Value<'c>,
     block: Block<'c>,
     dominators: &Dominators<'c>,

@@ -1,10 +1,12 @@
 //! Saturating conversions of floating-point numbers to integers, as one instruction.
 //!
 //! Rust's `as` gives the nearest integer of the type, and 0 for NaN. PTX's `cvt.rzi` clamps to the destination's range by itself, and gives 0
-//! for NaN where the source is no `.f64` and the destination is not of 64 bits, else the highest bit alone. LLVM's code generator knows
+//! for NaN where the source is no `.f64` and the destination is not of 64 bits, else the highest bit alone, which is as good as 0 where
+//! that bit is not used. LLVM's code generator knows
 //! nothing of that, and puts a comparison and a selection around it for each end and for NaN. The instructions are inline assembly,
 //! as `fptoui` of what does not fit is poison. It comes after everything that could compute with the intrinsic.
 
+use super::highest_bits;
 use crate::llvm::{Place, Value, ValueKind};
 
 /// Replaces all conversions of a function.
@@ -37,7 +39,8 @@ fn convert(call: Value<'_>) {
     let (Some(bits), Some(from)) = (call.integer_bits(), number.float_bits()) else {
         return;
     };
-    let Some(text) = text(bits, is_signed, from, is_at_least_zero(number)) else {
+    let is_plain = is_at_least_zero(number) || !highest_bits::may_matter(call);
+    let Some(text) = text(bits, is_signed, from, is_plain) else {
         return;
     };
     let constraints = match (bits, from) {
@@ -52,15 +55,15 @@ fn convert(call: Value<'_>) {
     call.replace_by(place.resized(result, bits));
 }
 
-/// The instructions of a conversion; `None` where LLVM's are as good.
-fn text(bits: u32, is_signed: bool, from: u32, is_at_least_zero: bool) -> Option<String> {
+/// The instructions of a conversion; `None` where LLVM's are as good. A plain one is not of NaN, or may give the highest bit for it.
+fn text(bits: u32, is_signed: bool, from: u32, is_plain: bool) -> Option<String> {
     let register = bits.max(32);
     let sign = if is_signed { 's' } else { 'u' };
     let convert = format!("cvt.rzi.{sign}{register}.f{from} $0, ");
     // Whether NaN is 0.
     let is_whole = from == 32 && register == 32;
     Some(match (bits, from, is_signed) {
-        (32 | 64, 32 | 64, _) if is_whole || is_at_least_zero => format!("{convert}$1;"),
+        (32 | 64, 32 | 64, _) if is_whole || is_plain => format!("{convert}$1;"),
         // The greater of NaN and 0 is 0.
         (32 | 64, 32 | 64, false) => {
             let zero = if from == 32 {
@@ -98,10 +101,11 @@ mod tests {
 
     #[test]
     fn one_instruction_does_where_it_gives_zero_for_nan() {
-        let one = |bits, is_signed, from, positive| text(bits, is_signed, from, positive).unwrap();
+        let one = |bits, is_signed, from, is_plain| text(bits, is_signed, from, is_plain).unwrap();
         assert_eq!(one(32, false, 32, false), "cvt.rzi.u32.f32 $0, $1;");
         assert_eq!(one(32, true, 32, false), "cvt.rzi.s32.f32 $0, $1;");
         assert_eq!(one(64, false, 32, true), "cvt.rzi.u64.f32 $0, $1;");
+        assert_eq!(one(64, true, 64, true), "cvt.rzi.s64.f64 $0, $1;");
         assert!(one(64, false, 32, false).contains("max.f32"));
         assert!(one(64, true, 64, false).contains("setp.nan.f64"));
         assert!(one(8, true, 32, false).contains("max.s32 $0, $0, -128;"));

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use crate::llvm::{Block, Value};
 
 /// The dominators of a function's reachable blocks.
-pub(super) struct Dominators<'c> {
+pub(in crate::linker) struct Dominators<'c> {
     function: Value<'c>,
     /// The reachable blocks, each after all that dominate it.
     order: Vec<Block<'c>>,
@@ -16,7 +16,7 @@ pub(super) struct Dominators<'c> {
 }
 
 impl<'c> Dominators<'c> {
-    pub(super) fn of(function: Value<'c>) -> Dominators<'c> {
+    pub(in crate::linker) fn of(function: Value<'c>) -> Dominators<'c> {
         let order = reverse_postorder(function);
         let number: HashMap<_, _> = order.iter().copied().zip(0..).collect();
         let mut before = vec![Vec::new(); order.len()];
@@ -66,7 +66,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// Whether a block is reachable at all.
-    pub(super) fn is_reachable(&self, block: Block<'c>) -> bool {
+    pub(in crate::linker) fn is_reachable(&self, block: Block<'c>) -> bool {
         self.number.contains_key(&block)
     }
 

@@ -3,7 +3,7 @@
 //! It runs after LLVM's pipeline, which narrows what ranges alone decide.
 
 mod addresses;
-mod bounds;
+pub(super) mod bounds;
 mod bypass;
 mod casts;
 mod checks;
@@ -11,9 +11,10 @@ mod conditions;
 mod counters;
 mod decided;
 mod distances;
-mod dominators;
+pub(super) mod dominators;
 mod early_divisions;
 mod empty_rounds;
+mod highest_bits;
 mod indices;
 mod inside;
 mod minima;

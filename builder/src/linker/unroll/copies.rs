@@ -109,12 +109,11 @@ pub(super) fn unroll<'c>(
     Some(latch)
 }
 
-/// Puts a copy of a loop behind the block before it, which does not lead there yet; gives the copy's first block. Each block of `passed` goes on to the
+/// Puts a copy of a loop whose end is a branch behind the block before it, which does not lead there yet; gives the copy's first block. Each block of `passed` goes on to the
 /// one beside it.
 pub(super) fn copy_without<'c>(
     function: Value<'c>,
     found: &Loop<'c>,
-    test: &Test<'c>,
     passed: &[(Block<'c>, Block<'c>)],
 ) -> Block<'c> {
     let mut rounds = Rounds {
@@ -130,10 +129,11 @@ pub(super) fn copy_without<'c>(
         to.push_jump(copy.block(next));
     }
     let latch = copy.block(found.latch);
-    let goes_on = copy.value(test.comparison);
+    let goes_on = found.latch.terminator().and_then(|end| end.operand(0));
     let ways = found.latch.successors().into_iter();
-    if let [yes, no] = ways.map(|to| copy.block(to)).collect::<Vec<_>>()[..] {
-        latch.push_branch(goes_on, yes, no);
+    let ways: Vec<_> = ways.map(|to| copy.block(to)).collect();
+    if let (Some(goes_on), &[yes, no]) = (goes_on, &ways[..]) {
+        latch.push_branch(copy.value(goes_on), yes, no);
     }
     for (phi, of_copy) in found.header.phis().into_iter().zip(first.phis()) {
         let values = (

@@ -12,24 +12,41 @@
 //! }
 //! ```
 //!
+//! A table that is asked for numbers that are never great, such as bytes, is long enough for all of them or not:
+//!
+//! ```text
+//! do { .. if x & 255 >= n { panic } .. } while ..
+//! ```
+//! becomes
+//! ```text
+//! if 255 < n { do { .. } while .. } else { do { .. if x & 255 >= n { panic } .. } while .. }
+//! ```
+//!
 //! Each round's loads wait for its check, and a loop with several ends is not unrolled further by ptxas. The checks are those that each round makes, of
-//! a value that it changes by a step, against one that stays the same. Rounds that do not all pass them are made by the loop as it was, so what a thread
-//! does before it panics is the same. Loops in which threads meet stay as they are: threads would meet in two places.
+//! a value that it changes by a step, or any of values that are never great, against one that stays the same. Rounds that may not all pass them are made by
+//! the loop as it was, so what a thread does before it panics is the same. Loops in which threads meet stay as they are: threads would meet in two places.
 
 mod before;
 mod check;
 mod passing;
 mod rounds;
 
+use std::collections::HashSet;
+
 use super::copies;
 use super::steps::{NOT_TO_UNROLL, Test};
 use crate::linker::loops::{self, Loop};
+use crate::linker::narrow::dominators::Dominators;
 use crate::llvm::{Module, Value, opcode};
+use check::Check;
 
 /// A loop of more instructions has enough to do besides.
 const MOST_INSTRUCTIONS: usize = 80;
 
-/// How many checks a loop may have: each is tested before it.
+/// The same where nothing but the lengths of tables is tested before the loop.
+const MOST_INSTRUCTIONS_WITH_TABLES: usize = 256;
+
+/// How many checks a loop may have, or tables: each is tested before it.
 const MOST_CHECKS: usize = 4;
 
 /// Gives the loops of a function such a copy; whether there were any.
@@ -41,37 +58,51 @@ pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
 
 fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
-    if instructions().count() > MOST_INSTRUCTIONS
+    let count = instructions().count();
+    let end = found.latch.terminator();
+    if count > MOST_INSTRUCTIONS_WITH_TABLES
+        || end.is_none_or(|end| end.opcode() != opcode::BRANCH)
         || !instructions().all(|i| copies::may_be_copied(i) && !copies::is_meeting(i))
     {
         return false;
     }
-    let Some(test) = Test::of(module, found) else {
-        return false;
-    };
-    // An elementwise loop over what a block or a warp has is short: what is tested before it costs more than the checks.
+    let test = Test::of(module, found);
+    // An elementwise loop over what a block or a warp has is short: what is tested before it, and before its copies, costs more than the checks.
     let is_elementwise = instructions().any(|i| i.opcode() == opcode::STORE);
-    let is_of_grid = || test.step.value.is_some_and(|(step, _)| has_blocks(step));
-    if is_elementwise && !is_of_grid() {
+    let step = test.as_ref().and_then(|test| test.step.value);
+    let is_short = is_elementwise && !step.is_some_and(|(step, _)| has_blocks(step));
+    let dominators = Dominators::of(function);
+    if let Some(test) = test.filter(|_| count <= MOST_INSTRUCTIONS && !is_short) {
+        let checks = check::all(module, found, &dominators);
+        let is_worth_it = (1..=MOST_CHECKS).contains(&checks.len());
+        let pass = is_worth_it.then(|| passing::put(found, &test, &checks));
+        if let Some(pass) = pass.flatten() {
+            copy_without(function, found, &checks, pass);
+            return true;
+        }
+    }
+    if is_short && count <= super::MOST_INSTRUCTIONS {
         return false;
     }
-    let checks = check::all(module, found);
-    if checks.is_empty() || checks.len() > MOST_CHECKS {
-        return false;
-    }
-    let Some(pass) = passing::put(found, &test, &checks) else {
-        return false;
-    };
+    let checks = check::of_known(found, &dominators);
+    let tables: HashSet<_> = checks.iter().map(|check| check.limit).collect();
+    let pass = (tables.len() <= MOST_CHECKS).then(|| passing::put_known(found, &checks));
+    pass.flatten()
+        .inspect(|pass| copy_without(function, found, &checks, *pass))
+        .is_some()
+}
+
+/// Puts a copy of a loop without these checks beside it, for where they pass.
+fn copy_without<'c>(function: Value<'c>, found: &Loop<'c>, checks: &[Check<'c>], pass: Value<'c>) {
     let passed: Vec<_> = checks
         .iter()
         .map(|check| (check.block, check.next))
         .collect();
-    let copy = copies::copy_without(function, found, &test, &passed);
+    let copy = copies::copy_without(function, found, &passed);
     found.before.terminator().inspect(|jump| jump.erase());
     found.before.push_branch(pass, copy, found.header);
     let latch = found.latch.terminator();
     latch.inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
-    true
 }
 
 /// Whether a step is computed from the number of the grid's blocks.

@@ -1,4 +1,5 @@
-//! Whether all rounds of a loop pass their checks, computed before it: the first round does, and no other one brings a value to its limit.
+//! Whether all rounds of a loop pass their checks, computed before it: the first round does, and no other one brings a value to its limit; or no value is
+//! as great.
 
 use super::before::Before;
 use super::check::{Check, Values};
@@ -44,6 +45,18 @@ pub(super) fn put<'c>(
         before.require(predicate::LESS, start, check.limit);
         if let Values::Steps(step) = check.values {
             stays_below(check, step, start, &rounds, &mut before)?;
+        }
+    }
+    before.all_hold()
+}
+
+/// Puts whether checks pass of values up to some that are known there.
+pub(super) fn put_known<'c>(found: &Loop<'c>, checks: &[Check<'c>]) -> Option<Value<'c>> {
+    let mut before = Before::at(Place::before(found.before.terminator()?));
+    for check in checks {
+        if let Values::UpTo(greatest) = check.values {
+            let greatest = Value::integer_like(greatest, check.value);
+            before.require(predicate::LESS, greatest, check.limit);
         }
     }
     before.all_hold()
