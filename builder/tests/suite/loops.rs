@@ -293,8 +293,16 @@ fn rounds_of_the_grid_that_store_and_pass_their_checks_make_none() {
 
 #[test]
 fn rounds_of_a_block_or_a_warp_that_store_have_their_checks() {
-    for kernel in ["loop_over_block_with_table", "loop_over_warp_with_table"] {
-        assert_eq!(stores_with_and_without_check(kernel), [1, 0], "{kernel}");
+    // A step of 32 is a constant, by which the loads of four rounds are made early.
+    for (kernel, checked) in [
+        ("loop_over_block_with_table", 1),
+        ("loop_over_warp_with_table", 4 + 1),
+    ] {
+        assert_eq!(
+            stores_with_and_without_check(kernel),
+            [checked, 0],
+            "{kernel}"
+        );
     }
 }
 
@@ -331,7 +339,9 @@ fn lookups(kernel: &str) -> usize {
 #[test]
 fn a_table_that_is_asked_for_bytes_by_turns_is_tested_once() {
     let body = body(features(), "loop_with_lookups_by_turns");
-    assert_eq!(lookups("loop_with_lookups_by_turns"), 4, "{body:#?}");
+    // Two in each copy of a round, in what is left of them, and in the loop with checks.
+    let lookups = lookups("loop_with_lookups_by_turns");
+    assert_eq!(lookups, 2 * (4 + 1 + 1), "{body:#?}");
     // The greatest byte decides: it is the only one of both that is compared.
     let is_test = |line: &&&str| line.starts_with("setp") && line.contains(", 25");
     assert_eq!(body.iter().filter(is_test).count(), 1, "{body:#?}");
@@ -341,13 +351,13 @@ fn a_table_that_is_asked_for_bytes_by_turns_is_tested_once() {
 
 #[test]
 fn tables_that_may_be_too_short_in_any_round_are_checked_in_each() {
-    // Where the words themselves are read, that is one more.
+    // Where the words themselves are read, that is one more in each copy of a round and in what is left of them.
     for (kernel, loads) in [
         ("loop_with_lookups_of_words", 3),
         ("loop_with_lookups_in_parts", 2),
     ] {
         let body = body(features(), kernel);
-        assert_eq!(lookups(kernel), loads, "{kernel}: {body:#?}");
+        assert_eq!(lookups(kernel), loads * (4 + 1), "{kernel}: {body:#?}");
     }
     // Each copy of a round has its checks: none is beside them.
     let body = body(features(), "loop_with_lookups_and_shuffles");
@@ -358,4 +368,34 @@ fn tables_that_may_be_too_short_in_any_round_are_checked_in_each() {
     // Each lookup's, and what leads to the copies and their rest.
     let compared = body.iter().filter(compared).count();
     assert!(compared >= lookups, "{body:#?}");
+}
+
+#[test]
+fn loads_of_rounds_that_branch_and_store_are_made_before_the_rounds() {
+    let body = body(features(), "loop_over_edges");
+    // Those of the second slice behind one test of all their places.
+    assert!(rounds_at_once(&body) >= 4, "{body:#?}");
+    assert_eq!(count(&body, "max.u32"), 3, "{body:#?}");
+    let of_copies = pieces(&body).map(|piece| count(piece, "ld.global"));
+    assert_eq!(
+        of_copies.filter(|loads| *loads >= 4).count(),
+        2,
+        "{body:#?}"
+    );
+    // The copies' and the loop's own.
+    assert_eq!(count(&body, "st.global"), 4 + 1, "{body:#?}");
+}
+
+#[test]
+fn loads_that_stores_or_other_loads_decide_are_not_made_early() {
+    // Before the first store: of one round, but for the edges that go with lengths that are written.
+    for (kernel, first) in [
+        ("loop_along_a_chain", 1),
+        ("loop_over_raw_edges", 3),
+        ("loop_over_edges_and_own_lengths", 4 * 2 + 1),
+    ] {
+        let body = body(features(), kernel);
+        let before = &body[..position(&body, "st.global")];
+        assert_eq!(count(before, "ld.global"), first, "{kernel}: {body:#?}");
+    }
 }

@@ -130,3 +130,45 @@ pub fn turn(
         _ => sum,
     }
 }
+
+/// Follows each thread's edges to nodes: where the length is below that of the node, the node's least gets it. Counts the rounds that were begun.
+#[kernel]
+pub fn relaxes(
+    starts: &[u32],
+    edges: &[[u32; 2]],
+    lengths: &[u32],
+    least: AtomicSlice<u32>,
+    rounds: AtomicSlice<u32>,
+) {
+    let thread = thread::index();
+    if thread + 1 >= starts.len() {
+        return;
+    }
+    for &[to, length] in &edges[starts[thread] as usize..starts[thread + 1] as usize] {
+        rounds[thread].fetch_add(1, Relaxed);
+        if length < lengths[to as usize] {
+            least[to as usize].min(length, Relaxed);
+        }
+    }
+}
+
+/// The same by an index that goes beyond the edges, where `end` does, and looks at nothing before it.
+#[kernel]
+pub fn relaxes_by_index(
+    first: usize,
+    end: usize,
+    edges: &[[u32; 2]],
+    lengths: &[u32],
+    least: AtomicSlice<u32>,
+    rounds: AtomicSlice<u32>,
+) {
+    let mut i = first;
+    while i < end {
+        rounds[0].fetch_add(1, Relaxed);
+        let [to, length] = edges[i];
+        if length < lengths[to as usize & 15] {
+            least[to as usize].min(length, Relaxed);
+        }
+        i += 1;
+    }
+}

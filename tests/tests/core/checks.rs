@@ -290,3 +290,98 @@ fn parts_that_tables_do_not_have_are_told_and_those_before_are_looked_up() -> Re
     assert!(panics > 50 && sums > 50, "{panics} {sums}");
     Ok(())
 }
+
+/// What is left of a walk along edges: the least lengths, the rounds that were begun, and the length and place that were asked for in vain.
+type Walk = (Vec<u32>, u32, Option<(usize, usize)>);
+
+/// What [`kernels::relaxes`] does with one thread's edges, of which `mask` is taken of places in `lengths`.
+fn walk(edges: &[[u32; 2]], end: usize, lengths: &[u32], mask: usize, least: usize) -> Walk {
+    let mut least = vec![u32::MAX; least];
+    for i in 0..end {
+        let rounds = i as u32 + 1;
+        let Some(&[to, length]) = edges.get(i) else {
+            return (least, rounds, Some((edges.len(), i)));
+        };
+        let Some(&limit) = lengths.get(to as usize & mask) else {
+            return (least, rounds, Some((lengths.len(), to as usize & mask)));
+        };
+        if length < limit {
+            let count = least.len();
+            let Some(found) = least.get_mut(to as usize) else {
+                return (least, rounds, Some((count, to as usize)));
+            };
+            *found = length.min(*found);
+        }
+    }
+    (least, end as u32, None)
+}
+
+fn is_left_so(found: Result<()>, expected: Option<(usize, usize)>) -> Result<()> {
+    match (expected, found) {
+        (None, found) => found,
+        (Some((length, place)), Err(Error::KernelPanic(panic))) => {
+            let message =
+                format!("index out of bounds: the len is {length} but the index is {place}");
+            assert!(panic.message.contains(&message), "{}", panic.message);
+            Ok(())
+        }
+        (Some(place), _) => panic!("no panic of {place:?}"),
+    }
+}
+
+/// Rounds whose loads are made before the rounds themselves: what a round does before the next one panics is done, what a later one would do is not, and
+/// the first panic is told, whether it is of what is loaded early or not.
+#[test]
+fn rounds_before_a_panic_are_made_and_those_behind_it_are_not() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::relaxes)?;
+    let by_index = f.module.kernel(kernels::relaxes_by_index)?;
+    let lengths: Vec<u32> = (0..40).map(|i| i * 7 % 19 * 50).collect();
+    for count in (0..14).chain([23, 24]) {
+        let edges: Vec<[u32; 2]> = (0..count)
+            .map(|i| [i * i * 5 % 16, i * 131 % 700])
+            .collect();
+        // Beyond one, beyond the other, and beyond both, in each round; the last place is of none.
+        for (place, beyond) in (0..=count as usize).flat_map(|p| [15, 40, u32::MAX].map(|b| (p, b)))
+        {
+            let mut edges = edges.clone();
+            if let Some(edge) = edges.get_mut(place) {
+                *edge = [beyond, 0];
+            }
+            if let Some(edge) = edges.get_mut(place + 2) {
+                edge[0] = 39;
+            }
+            let inputs = (stream.upload(&edges)?, stream.upload(&lengths)?);
+            let starts = stream.upload(&[0, count])?;
+            let (left, rounds, panic) = walk(&edges, edges.len(), &lengths, usize::MAX, 30);
+            let mut least = stream.upload(&[u32::MAX; 30])?;
+            let mut begun = stream.zeroed::<u32>(1)?;
+            let arguments = (&starts, &inputs.0, &inputs.1, &mut least, &mut begun);
+            stream.launch(&kernel, Grid::new(1, 1), arguments)?;
+            is_left_so(stream.synchronize(), panic)?;
+            assert_eq!(stream.download(&least)?, left, "{count} {place} {beyond}");
+            assert_eq!(
+                stream.download(&begun)?,
+                [rounds],
+                "{count} {place} {beyond}"
+            );
+
+            // To an end behind the edges: none of those is read.
+            let end = edges.len() + place % 5;
+            let (left, rounds, panic) = walk(&edges, end, &lengths, 15, 30);
+            let mut least = stream.upload(&[u32::MAX; 30])?;
+            let mut begun = stream.zeroed::<u32>(1)?;
+            let arguments = (0, end, &inputs.0, &inputs.1, &mut least, &mut begun);
+            stream.launch(&by_index, Grid::new(1, 1), arguments)?;
+            is_left_so(stream.synchronize(), panic)?;
+            assert_eq!(stream.download(&least)?, left, "{count} {place} {beyond}");
+            assert_eq!(
+                stream.download(&begun)?,
+                [rounds],
+                "{count} {place} {beyond}"
+            );
+        }
+    }
+    Ok(())
+}

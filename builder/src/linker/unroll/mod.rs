@@ -11,8 +11,9 @@
 //! do { round } while a < b                        // unless no round is left
 //! ```
 //!
-//! Only loops that load from memory are worth it, and that are small. In which threads meet (a barrier, a shuffle), all threads of a block must
-//! make as many rounds as each other: the test is computed from what they have in common (`uniform`). Then threads that come to the
+//! Only loops that load from memory are worth it, and that are small; those that branch, or store and may leave, only where their loads may be made
+//! [early]. Where threads meet in a loop (a barrier, a shuffle), all threads of a block must make as many rounds as each other: the test is computed from
+//! what they have in common (`uniform`). Then threads that come to the
 //! loop together get the same answer of each test that is made here, go through the same copies, and meet there as they met in the loop; who leaves
 //! within a round, as for a panic, leaves as before. LLVM does not unroll these at all where the number of rounds is one of run time.
 //!
