@@ -20,6 +20,7 @@ mod before;
 mod check;
 mod passing;
 mod rounds;
+mod whole_warps;
 
 use super::copies;
 use super::steps::{NOT_TO_UNROLL, Test};
@@ -35,7 +36,9 @@ const MOST_CHECKS: usize = 4;
 /// Gives the loops of a function such a copy; whether there were any.
 pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
     let found = loops::innermost(function).into_iter();
-    let released = found.filter(|found| release_loop(module, function, found));
+    let released = found.filter(|found| {
+        whole_warps::release(module, function, found) || release_loop(module, function, found)
+    });
     released.count() > 0
 }
 
