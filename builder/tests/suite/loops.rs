@@ -307,6 +307,30 @@ fn rounds_of_a_block_or_a_warp_that_store_have_their_checks() {
 }
 
 #[test]
+fn whole_warps_make_rounds_without_checks_by_a_constant_step() {
+    let kernel = "loop_over_row_of_warp";
+    assert_eq!(stores_with_and_without_check(kernel), [1, 5]);
+    let body = body(features(), kernel);
+    for round in 1..4 {
+        let loads = format!("+{}]", 128 * round);
+        let is_load = |line: &&&str| line.contains(LOAD) && line.contains(&loads);
+        assert_eq!(body.iter().filter(is_load).count(), 2, "{body:#?}");
+    }
+    assert_eq!(rounds_at_once(&body), 2 * 4, "{body:#?}");
+}
+
+#[test]
+fn other_checks_and_steps_of_warps_stay_as_they_are() {
+    for kernel in [
+        "loop_over_row_of_warp_and_next",
+        "loop_over_row_of_rest",
+        "loop_over_row_of_quotients",
+    ] {
+        assert_eq!(stores_with_and_without_check(kernel), [1, 0], "{kernel}");
+    }
+}
+
+#[test]
 fn a_table_that_is_asked_for_any_word_is_checked_each_time() {
     let kernel = "loop_over_grid_with_words";
     assert_eq!(stores_with_and_without_check(kernel), [1, 0]);

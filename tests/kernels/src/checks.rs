@@ -172,3 +172,14 @@ pub fn relaxes_by_index(
         i += 1;
     }
 }
+
+/// Multiplies each row by a table, a warp a row, and panics at the first column that the table or the row of `x` does not have.
+#[kernel]
+pub fn multiplies_rows(x: Matrix<u32>, table: &[u32], mut out: RowPerWarp<u32>) {
+    if let Some(mut own) = out.mine() {
+        let row = x.row(own.row());
+        for (column, out) in own.strided() {
+            *out = row[column] * table[column];
+        }
+    }
+}

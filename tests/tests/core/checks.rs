@@ -1,5 +1,6 @@
 //! Panics of checks that the linker makes at once: the first that fails is told, and what the host sees of memory is as in the source.
 
+use warpsmith_host::KernelPanic;
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::checks::{self as kernels, ELEMENTS, THREADS};
 use warpsmith_tests::ptx::{SM_90, instructions};
@@ -213,6 +214,90 @@ fn a_byte_that_a_table_does_not_have_is_told_and_those_before_are_looked_up() ->
                 .chain(std::iter::repeat(0));
             let expected: Vec<u32> = written.take(length).collect();
             assert_eq!(stream.download(&out)?, expected);
+        }
+    }
+    Ok(())
+}
+
+/// Rows of `row` columns, a table of so many, and how many columns there are to be written.
+struct Row {
+    row: usize,
+    table: usize,
+    columns: usize,
+}
+
+impl Row {
+    /// Gives the panic, if there was one, and what was written by one warp of so many threads.
+    fn multiplied(
+        &self,
+        f: &Fixture,
+        threads: u32,
+    ) -> Result<(Option<Box<KernelPanic>>, Vec<u32>)> {
+        let stream = f.stream();
+        let kernel = f.module.kernel(kernels::multiplies_rows)?;
+        let x = stream.upload(&numbers(self.row))?;
+        let table = stream.upload(&numbers(self.table))?;
+        let mut out = stream.zeroed::<u32>(self.columns)?;
+        let row = x.matrix(1, self.row)?;
+        let to = out.matrix_mut(1, self.columns)?;
+        stream.launch(&kernel, Grid::new(1, threads), (row, &table, to))?;
+        let panic = match stream.synchronize() {
+            Err(Error::KernelPanic(panic)) => Some(panic),
+            other => other.map(|()| None)?,
+        };
+        Ok((panic, stream.download(&out)?))
+    }
+}
+
+#[test]
+fn rows_of_whole_warps_and_others_are_multiplied() -> Result<()> {
+    let f = fixture();
+    for threads in [1, 7, 31, 32, 33, 40, 64] {
+        for columns in [0, 1, 31, 32, 33, 64, 96, 100, 127, 128, 129, 160, 260] {
+            for longer in [0, 1, 40] {
+                let row = Row {
+                    row: columns + longer,
+                    table: columns + 40 - longer,
+                    columns,
+                };
+                let (panic, out) = row.multiplied(&f, threads)?;
+                let expected: Vec<u32> = numbers(columns).iter().map(|n| n * n).collect();
+                assert!(panic.is_none(), "{threads} threads, {columns} columns");
+                assert_eq!(out, expected, "{threads} threads, {columns} columns");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_column_that_a_table_does_not_have_is_told_and_those_before_are_written() -> Result<()> {
+    let f = Fixture::open()?;
+    for (threads, columns) in [(1, 5), (7, 30), (32, 2), (32, 33), (32, 200), (40, 200)] {
+        for length in [0, 1, columns / 2, columns - 1] {
+            let [row, table] = [(columns, length), (length, columns)][length % 2].into();
+            let of = Row {
+                row,
+                table,
+                columns,
+            };
+            let (panic, out) = of.multiplied(&f, threads)?;
+            let Some(panic) = panic else {
+                panic!("no panic: {threads} threads, {length} of {columns} columns");
+            };
+            let thread = panic.thread[0] as usize;
+            let mut own = (thread..columns).step_by(threads.min(32) as usize);
+            let first = own.find(|column| *column >= length);
+            let first = first.expect("only threads panic whose columns are not there");
+            let message =
+                format!("index out of bounds: the len is {length} but the index is {first}");
+            assert!(panic.message.contains(&message), "{}", panic.message);
+            let product = |column: usize| numbers(column + 1)[column].pow(2);
+            for (column, &out) in out.iter().enumerate() {
+                let is_own = column % threads.min(32) as usize == thread;
+                let is_written = out == product(column) && column < length;
+                assert!(is_written || out == 0 && !(is_own && column < first));
+            }
         }
     }
     Ok(())

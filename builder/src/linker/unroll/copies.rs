@@ -109,8 +109,8 @@ pub(super) fn unroll<'c>(
     Some(latch)
 }
 
-/// Puts a copy of a loop whose end is a branch behind the block before it, which does not lead there yet; gives the copy's first block. Each block of `passed` goes on to the
-/// one beside it.
+/// Puts a copy of a loop whose end is a branch behind the block before it, which does not lead there yet; gives the copy's first block. Each block of
+/// `passed` goes on to the one beside it.
 pub(super) fn copy_without<'c>(
     function: Value<'c>,
     found: &Loop<'c>,

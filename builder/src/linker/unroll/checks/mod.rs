@@ -30,6 +30,7 @@ mod before;
 mod check;
 mod passing;
 mod rounds;
+mod whole_warps;
 
 use std::collections::HashSet;
 
@@ -52,7 +53,9 @@ const MOST_CHECKS: usize = 4;
 /// Gives the loops of a function such a copy; whether there were any.
 pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
     let found = loops::innermost(function).into_iter();
-    let released = found.filter(|found| release_loop(module, function, found));
+    let released = found.filter(|found| {
+        whole_warps::release(module, function, found) || release_loop(module, function, found)
+    });
     released.count() > 0
 }
 
