@@ -21,6 +21,7 @@
 mod checks;
 mod conditions;
 mod copies;
+mod counted_rest;
 mod guard;
 mod rest;
 mod step;
@@ -63,6 +64,7 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
         // None has blocks of another one.
         for found in loops::innermost(function) {
             if !is_to_be_unrolled(module, function, &found) {
+                is_changed |= counted_rest::group(module, function, &found);
                 continue;
             }
             conditions::bring_forward(&found);
