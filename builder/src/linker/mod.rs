@@ -58,6 +58,7 @@ mod symbols;
 mod template;
 mod thread_exits;
 mod three_ways;
+mod twin_counters;
 mod uniform;
 mod units;
 mod unresolved;

@@ -431,3 +431,13 @@ pub fn sums_of_all_bytes() -> [u64; 3] {
         },
     ]
 }
+
+/// Elements of a part.
+#[kernel]
+pub fn parts(x: &[u32], ranges: &[[u32; 2]], mut out: PerThread<[[u64; 2]]>) {
+    if let (Some(&[first, end]), Some(out)) = (ranges.get(thread::index()), out.mine()) {
+        let part = &x[first as usize..end as usize];
+        let ones = part.iter().map(|x| x.count_ones()).sum();
+        *out = [part.iter().fold(0, |sum, x| note(sum, *x)), note(0, ones)];
+    }
+}

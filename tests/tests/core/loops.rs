@@ -471,3 +471,26 @@ fn over_all_numbers_of_a_type() {
         [kernels::sums_of_all_bytes()]
     );
 }
+
+#[test]
+fn over_parts_of_every_length() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::parts).unwrap();
+    let x: Vec<u32> = (0..70).map(|i| i * i * 37 % 1009).collect();
+    let xs = stream.upload(&x).unwrap();
+    let ends = |first: u32| (first..first + 41).chain([70]).map(move |end| [first, end]);
+    let ranges: Vec<[u32; 2]> = (0..10).chain([29]).flat_map(ends).collect();
+    let at = stream.upload(&ranges).unwrap();
+    let mut sums = stream.zeroed::<[u64; 2]>(ranges.len()).unwrap();
+    let arguments = (&xs, &at, &mut sums);
+    stream
+        .launch(&kernel, Grid::cover(ranges.len(), 32), arguments)
+        .unwrap();
+    for (sums, [first, end]) in stream.download(&sums).unwrap().iter().zip(&ranges) {
+        let part = &x[*first as usize..*end as usize];
+        let ones = part.iter().map(|x| x.count_ones()).sum();
+        let expected = [part.iter().fold(0, |sum, x| note(sum, *x)), note(0, ones)];
+        assert_eq!(*sums, expected, "{first}..{end}");
+    }
+}

@@ -18,7 +18,9 @@ use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
     pointer_values,
 };
-use crate::linker::{replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, unroll};
+use crate::linker::{
+    replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, twin_counters, unroll,
+};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
 /// What all units of a module are compiled with.
@@ -142,6 +144,7 @@ fn compile_here(
     late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
     unroll::run(&module)?;
+    twin_counters::join(&module);
     // After unrolling: the copies of a round have the counter of their remainders in common.
     narrow::run(&module, &machine)?;
     barriers::merge(&module);

@@ -74,10 +74,16 @@ fn likely(step: Step<'_>) -> Option<(Value<'_>, u64)> {
     let (value, 1) = step.value.filter(|_| step.constant == 0)? else {
         return None;
     };
-    let is_wider = value.is_instruction() && value.opcode() == opcode::ZEXT;
-    let minimum = if is_wider { value.operand(0)? } else { value };
-    let is_minimum = minimum.is_instruction() && minimum.is_call_of(&["llvm.umin."]);
-    let most = minimum.operand(1).filter(|_| is_minimum)?.as_integer()?;
+    let wider = |value: Value<'_>| value.is_instruction() && value.opcode() == opcode::ZEXT;
+    let minimum = if wider(value) {
+        value.operand(0)?
+    } else {
+        value
+    };
+    if !minimum.is_call_of(&["llvm.umin."]) {
+        return None;
+    }
+    let most = minimum.operand(1)?.as_integer()?;
     Some((value, most))
 }
 
