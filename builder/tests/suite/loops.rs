@@ -197,38 +197,6 @@ fn the_rounds_that_are_left_are_a_group() {
     }
 }
 
-/// Whether the places of a kernel's loops that lead back are as many.
-fn loops(body: &[&str]) -> usize {
-    let leads_back = |(n, line): (usize, &&str)| {
-        let to = line
-            .rsplit_once("bra")
-            .map(|(_, to)| to.trim_matches([' ', '\t', ';']));
-        to.is_some_and(|to| {
-            body[..n]
-                .iter()
-                .any(|line| line.strip_suffix(':') == Some(to))
-        })
-    };
-    body.iter()
-        .enumerate()
-        .filter(|place| leads_back(*place))
-        .count()
-}
-
-#[test]
-fn the_rounds_that_llvm_leaves_are_a_group() {
-    let body = body(features(), "loop_over_part");
-    assert_eq!(count(&body, "ld.global"), 4 + 3, "{body:#?}");
-    assert_eq!(loops(&body), 1, "{body:#?}");
-}
-
-#[test]
-fn great_rounds_that_llvm_leaves_are_made_one_by_one() {
-    let body = body(features(), "loop_over_part_with_much_to_do");
-    assert_eq!(count(&body, "ld.global"), 4 + 1, "{body:#?}");
-    assert_eq!(loops(&body), 2, "{body:#?}");
-}
-
 #[test]
 fn counters_that_are_the_same_in_each_round_become_one() {
     let of_part = body(features(), "loop_over_part");

@@ -22,7 +22,6 @@
 mod checks;
 mod conditions;
 mod copies;
-mod counted_rest;
 mod early;
 mod guard;
 mod offsets;
@@ -74,7 +73,6 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
                 false => early_loads(module, &found),
             };
             if !is_alike && early.is_none() {
-                is_changed |= counted_rest::group(module, function, &found);
                 continue;
             }
             if early.is_none() {

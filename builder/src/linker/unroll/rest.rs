@@ -31,14 +31,14 @@ const OTHERS: [i32; 7] = [
     opcode::GET_ELEMENT_POINTER,
 ];
 
-/// Makes groups of the rounds of a loop that has its copies already; whether it could.
-pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) -> bool {
+/// Makes groups of the rounds of a loop that has its copies already.
+pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) {
     let block = found.header;
     let (Some(end), Some(behind)) = (block.terminator(), found.behind()) else {
-        return false;
+        return;
     };
     let Some(early) = Early::of(found, test).filter(|_| may_be_grouped(found, behind)) else {
-        return false;
+        return;
     };
     let (phis, next) = (block.phis(), |phi: Value<'c>| phi.incoming_from(block));
     let body: Vec<_> = early.rest(block).collect();
@@ -130,7 +130,6 @@ pub(super) fn group<'c>(function: Value<'c>, found: &Loop<'c>, test: &Test<'c>) 
             }
         }
     }
-    true
 }
 
 /// Whether groups are worth it, and may be made.

@@ -34,15 +34,12 @@ pub(super) enum Until {
 }
 
 impl<'c> Test<'c> {
-    /// The test of a loop, if it is one of these, and may be unrolled.
-    pub(super) fn of(module: &Module<'c>, found: &Loop<'c>) -> Option<Test<'c>> {
-        Test::of_any(module, found).filter(|_| !is_left_alone(found))
-    }
-
     /// The test of a loop, if it is one of these.
-    pub(super) fn of_any(module: &Module<'c>, found: &Loop<'c>) -> Option<Test<'c>> {
+    pub(super) fn of(module: &Module<'c>, found: &Loop<'c>) -> Option<Test<'c>> {
         let branch = found.latch.terminator()?;
-        if branch.opcode() != opcode::BRANCH {
+        let mut properties = branch.loop_properties().into_iter();
+        // Which LLVM notes of what it has unrolled, too, and of the rest of that.
+        if branch.opcode() != opcode::BRANCH || properties.any(|name| name == NOT_TO_UNROLL) {
             return None;
         }
         let again = branch
@@ -98,13 +95,6 @@ impl<'c> Test<'c> {
             bits,
         })
     }
-}
-
-/// Whether a loop is not to be unrolled, which LLVM notes of what it has unrolled, too, and of the rest of that.
-pub(super) fn is_left_alone(found: &Loop<'_>) -> bool {
-    let branch = found.latch.terminator();
-    let mut properties = branch.into_iter().flat_map(Value::loop_properties);
-    properties.any(|name| name == NOT_TO_UNROLL)
 }
 
 /// By how much values change from one round to the next.

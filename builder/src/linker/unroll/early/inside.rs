@@ -9,6 +9,9 @@ use crate::linker::unroll::step::Step;
 use crate::linker::unroll::steps::{Changes, is_inside};
 use crate::llvm::{Attribute, Block, Module, Value, opcode, predicate};
 
+/// The size of the largest elements whose size is known from how many of them memory may hold.
+const MOST_SIZE: u64 = 1 << 30;
+
 /// A slice that is a parameter of the kernel, and that nothing writes while it runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice<'c> {
@@ -31,10 +34,12 @@ impl<'c> Slice<'c> {
         // As the kernel's record says, which only unsafe code makes by hand.
         let most = function.text_attribute(Attribute::Parameter(number + 1), LENGTH)?;
         let most: u64 = most.parse().ok().filter(|most| *most > 0)?;
-        Some(Slice {
+        // Of greater elements the quotient may be another one.
+        let size = i64::MAX as u64 / most;
+        (size <= MOST_SIZE).then_some(Slice {
             pointer,
             length: function.parameter(number + 1)?,
-            size: i64::MAX as u64 / most,
+            size,
         })
     }
 
