@@ -260,7 +260,7 @@ fn rows_of_whole_warps_and_others_are_multiplied() -> Result<()> {
                     table: columns + 40 - longer,
                     columns,
                 };
-                let (panic, out) = row.multiplied(&f, threads)?;
+                let (panic, out) = row.multiplied(f, threads)?;
                 let expected: Vec<u32> = numbers(columns).iter().map(|n| n * n).collect();
                 assert!(panic.is_none(), "{threads} threads, {columns} columns");
                 assert_eq!(out, expected, "{threads} threads, {columns} columns");
