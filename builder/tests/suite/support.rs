@@ -69,7 +69,10 @@ pub fn body<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
             let before = &ptx[..*at];
             let after = &ptx[at + name.len()..];
             let line = before.rsplit('\n').next().unwrap_or_default();
-            (line.contains(".entry") || line.contains(".func"))
+            // Of a longer name it is the end only.
+            let is_name = !before.ends_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+            is_name
+                && (line.contains(".entry") || line.contains(".func"))
                 && after.starts_with('(')
                 && is_defined(after)
         })
