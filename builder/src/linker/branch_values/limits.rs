@@ -5,6 +5,12 @@ use crate::llvm::{Attribute, Place, Value, opcode, predicate};
 /// The attribute of a parameter that is a length.
 pub(in crate::linker) const LENGTH: &str = "warpsmith-length";
 
+/// The greatest length that a parameter may be; `None` of one that is no length.
+pub(in crate::linker) fn most_length(function: Value<'_>, number: u32) -> Option<u64> {
+    let most = function.text_attribute(Attribute::Parameter(number), LENGTH)?;
+    most.parse().ok()
+}
+
 /// How the name of the minimum of unsigned integers begins.
 const MINIMUM: &str = "llvm.umin.i";
 
@@ -162,8 +168,7 @@ fn most_of(value: Value<'_>, depth: u32) -> Option<u64> {
         return Some(number);
     }
     if let Some((function, number)) = value.as_parameter() {
-        let length = function.text_attribute(Attribute::Parameter(number), LENGTH);
-        return length.and_then(|most| most.parse().ok()).or_else(of_type);
+        return most_length(function, number).or_else(of_type);
     }
     if depth == 0 || !value.is_instruction() {
         return of_type();

@@ -34,7 +34,7 @@ pub(super) use dominance::Edge;
 pub(super) use facts::{Parts, parts};
 
 /// The attribute of a parameter that is a length: the most that it can be.
-pub(super) use limits::LENGTH;
+pub(super) use limits::{LENGTH, most_length};
 
 /// Replaces what branches decide; says whether there was anything.
 pub(super) fn replace(module: &Module<'_>) -> bool {

@@ -26,6 +26,7 @@ mod early;
 mod guard;
 mod offsets;
 mod rest;
+mod scopes;
 mod step;
 mod steps;
 
@@ -67,17 +68,16 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         // None has blocks of another one.
         for found in loops::innermost(function) {
-            let is_alike = is_to_be_unrolled(module, function, &found);
-            let early = match is_alike {
-                true => None,
-                false => early_loads(module, &found),
+            let early = match is_to_be_unrolled(module, function, &found) {
+                true => {
+                    conditions::bring_forward(&found);
+                    None
+                }
+                false => match early_loads(module, &found) {
+                    None => continue,
+                    early => early,
+                },
             };
-            if !is_alike && early.is_none() {
-                continue;
-            }
-            if early.is_none() {
-                conditions::bring_forward(&found);
-            }
             // Of the instructions that are there now.
             let Some(test) = Test::of(module, &found) else {
                 continue;
@@ -130,7 +130,7 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
 /// How many instructions a loop has, without what only begins scopes.
 fn size(found: &Loop<'_>) -> usize {
     let instructions = found.blocks.iter().flat_map(|block| block.instructions());
-    instructions.filter(|i| !copies::is_scope(*i)).count()
+    instructions.filter(|i| !scopes::is_scope(*i)).count()
 }
 
 /// The loads of a loop that its copies make early, if it is worth it; a round may branch then.

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 use super::ROUNDS;
-use super::copies::{is_scope, push_copy};
+use super::scopes::{is_scope, push_copy};
 use super::steps::{NOT_TO_UNROLL, Test, is_inside};
 use crate::linker::block_copies::Copies;
 use crate::linker::loops::Loop;

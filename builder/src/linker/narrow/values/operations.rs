@@ -2,16 +2,15 @@
 
 use super::divided::Divided;
 use super::{Values, bits_of};
-use crate::linker::branch_values::LENGTH;
+use crate::linker::branch_values::most_length;
 use crate::linker::narrow::ranges::Range;
 use crate::linker::narrow::rounds::Counter;
-use crate::llvm::{Attribute, Block, Value, opcode};
+use crate::llvm::{Block, Value, opcode};
 
 impl<'c> Values<'_, 'c> {
     pub(super) fn of_parameter(&self, value: Value<'c>) -> Option<Range> {
         let (function, number) = value.as_parameter()?;
-        let length = function.text_attribute(Attribute::Parameter(number), LENGTH)?;
-        Some(Range::new(0, length.parse().ok()?))
+        Some(Range::new(0, most_length(function, number)?.into()))
     }
 
     /// What the operation says; a result that is no number of the type may wrap around.

@@ -1,6 +1,6 @@
 //! Whether an address is one of a slice that the kernel only reads.
 
-use crate::linker::branch_values::LENGTH;
+use crate::linker::branch_values::most_length;
 use crate::linker::loops::Loop;
 use crate::linker::narrow::products;
 use crate::linker::unroll::ROUNDS;
@@ -32,8 +32,7 @@ impl<'c> Slice<'c> {
             return None;
         }
         // As the kernel's record says, which only unsafe code makes by hand.
-        let most = function.text_attribute(Attribute::Parameter(number + 1), LENGTH)?;
-        let most: u64 = most.parse().ok().filter(|most| *most > 0)?;
+        let most = most_length(function, number + 1).filter(|most| *most > 0)?;
         // Of greater elements the quotient may be another one.
         let size = i64::MAX as u64 / most;
         (size <= MOST_SIZE).then_some(Slice {

@@ -21,7 +21,7 @@ mod inside;
 mod loads;
 
 use super::ROUNDS;
-use super::copies::push_copy;
+use super::scopes::push_copy;
 use super::steps::is_inside;
 use crate::linker::block_copies::Copies;
 use crate::linker::loops::Loop;
