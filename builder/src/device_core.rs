@@ -1,59 +1,175 @@
-//! The source that the device's `core` is built from: the toolchain's, in which functions are replaced whose algorithm suits a CPU only.
+//! The source that the device's `core` is built from: the toolchain's, in which code is changed that suits a CPU only.
 //!
 //! The standard library's methods of slices come before those of any trait, so nothing else can give `sorted.partition_point(..)` another
-//! algorithm on the device. The toolchain's own files stay as they are: the copy is a tree of links with the changed files in it, and debug
+//! algorithm on the device; nor `slice.iter().skip(i).step_by(n)` another loop. The toolchain's own files stay as they are: the copy is a tree of links with the changed files in it, and debug
 //! information names the toolchain's files.
 
+use std::collections::HashMap;
 use std::fs;
+use std::hash::Hasher;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHasher;
+
 use crate::error::{BuildError, IoContext};
 
-/// A method whose body is replaced.
-struct Replacement {
-    /// Its file, below `library`.
+/// What is changed for one reason: in all places, or in none.
+struct Change(&'static [Edit]);
+
+/// What is changed in a file.
+struct Edit {
+    /// The file, below `library`.
     file: &'static str,
-    /// What stands before the body.
-    signature: &'static str,
-    /// The lines of the body.
-    body: &'static str,
+    how: How,
 }
 
-/// All of them. One that a toolchain's source does not have is left out: then the method is as slow as it was.
-const REPLACEMENTS: [Replacement; 1] = [Replacement {
-    file: "core/src/slice/mod.rs",
-    signature: "    pub fn binary_search_by<'a, F>(&'a self, mut f: F) -> Result<usize, usize>
+/// How a file is changed.
+enum How {
+    /// The body of a method is replaced, which stands behind `signature`.
+    Body {
+        signature: &'static str,
+        lines: &'static str,
+    },
+    /// A text that stands there once is replaced.
+    Text {
+        old: &'static str,
+        new: &'static str,
+    },
+    /// Items are added at the end.
+    Items(&'static str),
+    /// Nothing, but what stands between two texts must have this hash: other edits are right for it alone.
+    Nothing {
+        from: &'static str,
+        to: &'static str,
+        hash: u64,
+    },
+}
+
+/// All of them. One for which a toolchain's source is not as it was is left out: then the method is as slow as it was.
+const CHANGES: [Change; 2] = [
+    Change(&[Edit {
+        file: "core/src/slice/mod.rs",
+        how: How::Body {
+            signature:
+                "    pub fn binary_search_by<'a, F>(&'a self, mut f: F) -> Result<usize, usize>
     where
         F: FnMut(&'a T) -> Ordering,
     {
 ",
-    body: include_str!("device_core/binary_search_by.in"),
-}];
+            lines: include_str!("device_core/binary_search_by.in"),
+        },
+    }]),
+    Change(&[
+        Edit {
+            file: SKIP,
+            how: How::Items(include_str!("device_core/skip.in")),
+        },
+        Edit {
+            file: STEP_BY,
+            how: How::Nothing {
+                from: "impl<I> StepBy<I> {",
+                to: "unsafe impl<I: Iterator> StepByImpl<I> for StepBy<I> {",
+                hash: 0x972278a7d4cf36ac,
+            },
+        },
+        Edit {
+            file: STEP_BY,
+            how: How::Items(include_str!("device_core/step_by.in")),
+        },
+        Edit {
+            file: STEP_BY,
+            how: How::Text {
+                old: "    first_take: bool,\n}\n",
+                new: "    first_take: bool,\n    /// Those that are left, of an iterator that has indices.\n    indices: Range<usize>,\n}\n",
+            },
+        },
+        Edit {
+            file: STEP_BY,
+            how: How::Text {
+                old: "        StepBy { iter, step_minus_one: step - 1, first_take: true }\n",
+                new: "        let indices = iter.first_indices();
+        StepBy { iter, step_minus_one: step - 1, first_take: true, indices }\n",
+            },
+        },
+    ]),
+];
+
+/// The file of `Skip`.
+const SKIP: &str = "core/src/iter/adapters/skip.rs";
+
+/// The file of `StepBy`.
+const STEP_BY: &str = "core/src/iter/adapters/step_by.rs";
 
 /// What ends the body of a method.
 const END: &str = "\n    }\n";
 
 /// Makes the source in `folder`, from the toolchain's folder `library`.
 pub(crate) fn write(library: &Path, folder: &Path) -> Result<(), BuildError> {
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
-    for replacement in &REPLACEMENTS {
-        let from = library.join(replacement.file);
-        let source = fs::read_to_string(&from).context("cannot read", &from)?;
-        if let Some(replaced) = replace(&source, replacement) {
-            files.push((PathBuf::from(replacement.file), replaced));
+    let mut files = HashMap::new();
+    for change in &CHANGES {
+        for Edit { file, .. } in change.0 {
+            let from = library.join(file);
+            if from.is_file() && !files.contains_key(file) {
+                let source = fs::read_to_string(&from).context("cannot read", &from)?;
+                files.insert(*file, source);
+            }
         }
     }
+    CHANGES.iter().for_each(|change| {
+        make(change, &mut files);
+    });
+    let files: Vec<_> = files
+        .into_iter()
+        .map(|(file, text)| (PathBuf::from(file), text))
+        .collect();
     link_but(library, folder, &files)
 }
 
-/// The source with the body of the method replaced, `None` if it has no such method.
-fn replace(source: &str, replacement: &Replacement) -> Option<String> {
-    let begin = source.find(replacement.signature)? + replacement.signature.len();
-    let (before, rest) = source.split_at(begin);
-    let (_, behind) = rest.split_once(END)?;
-    let body = replacement.body.trim_end_matches('\n');
-    Some([before, body, END, behind].concat())
+/// Makes a change in the texts of files, if each of its edits can be made; whether it did.
+fn make(change: &Change, files: &mut HashMap<&str, String>) -> bool {
+    let mut changed: HashMap<&str, String> = HashMap::new();
+    for edit in change.0 {
+        let source = changed.get(edit.file).or_else(|| files.get(edit.file));
+        let Some(text) = source.and_then(|source| edit.how.applied_to(source)) else {
+            return false;
+        };
+        changed.insert(edit.file, text);
+    }
+    files.extend(changed);
+    true
+}
+
+impl How {
+    /// The source with the change, `None` if it has not what is to be changed.
+    fn applied_to(&self, source: &str) -> Option<String> {
+        match self {
+            How::Body { signature, lines } => {
+                let begin = source.find(signature)? + signature.len();
+                let (before, rest) = source.split_at(begin);
+                let (_, behind) = rest.split_once(END)?;
+                let lines = lines.trim_end_matches('\n');
+                Some([before, lines, END, behind].concat())
+            }
+            How::Text { old, new } => {
+                let (before, behind) = source.split_once(old)?;
+                (!behind.contains(old)).then(|| [before, new, behind].concat())
+            }
+            How::Items(items) => Some([source, items].concat()),
+            How::Nothing { from, to, hash } => {
+                let (_, behind) = source.split_once(from)?;
+                let (between, _) = behind.split_once(to)?;
+                (hash_of(between) == *hash).then(|| source.into())
+            }
+        }
+    }
+}
+
+/// The hash of a text.
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 /// Fills `folder` with links to what is in `from`, but for `files`, of which it gets these texts.
@@ -81,30 +197,87 @@ fn link_but(from: &Path, folder: &Path, files: &[(PathBuf, String)]) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core_source;
+    use crate::toolchain::Toolchain;
 
-    const METHOD: Replacement = Replacement {
-        file: "core/src/list.rs",
-        signature: "    fn two() -> u32 {\n",
-        body: "        1 + 1\n",
-    };
+    const LIST: &str = "core/src/list.rs";
 
-    #[test]
-    fn a_body_is_replaced_and_nothing_else() {
-        let source = |body: &str| {
-            format!(
-                "impl A {{\n    fn one() {{\n    }}\n    fn two() -> u32 {{\n{body}\n    }}\n\n    fn three() {{\n    }}\n}}\n"
-            )
-        };
-        let old = source("        loop {\n        }\n        2");
-        assert_eq!(replace(&old, &METHOD), Some(source("        1 + 1")));
+    /// The second edit is for the source with the first one.
+    const CHANGE: Change = Change(&[
+        Edit {
+            file: LIST,
+            how: How::Body {
+                signature: "    fn two() -> u32 {\n",
+                lines: "        1 + 1\n",
+            },
+        },
+        Edit {
+            file: LIST,
+            how: How::Text {
+                old: "fn three()",
+                new: "fn four()",
+            },
+        },
+        Edit {
+            file: LIST,
+            how: How::Items("struct B;\n"),
+        },
+    ]);
+
+    fn source(body: &str, third: &str, end: &str) -> String {
+        format!(
+            "impl A {{\n    fn one() {{\n    }}\n    fn two() -> u32 {{\n{body}\n    }}\n\n    fn {third}() {{\n    }}\n}}\n{end}"
+        )
+    }
+
+    fn made(change: &Change, text: String) -> (bool, String) {
+        let mut files = HashMap::from([(LIST, text)]);
+        (make(change, &mut files), files.remove(LIST).unwrap())
     }
 
     #[test]
-    fn a_toolchain_without_the_method_keeps_its_source() {
-        assert_eq!(
-            replace("impl A {\n    fn two() -> u64 {\n    }\n}\n", &METHOD),
-            None
-        );
+    fn all_edits_are_made_and_nothing_else() {
+        let old = source("        loop {\n        }\n        2", "three", "");
+        let new = source("        1 + 1", "four", "struct B;\n");
+        assert_eq!(made(&CHANGE, old), (true, new));
+    }
+
+    #[test]
+    fn a_toolchain_without_one_of_the_places_keeps_its_source() {
+        let others = [
+            source("        2", "five", ""),
+            source("        2", "three", "fn three() {}\n"),
+            source("        2", "three", "").replace("u32", "u64"),
+            String::new(),
+        ];
+        for other in others {
+            assert_eq!(made(&CHANGE, other.clone()), (false, other));
+        }
+    }
+
+    #[test]
+    fn a_change_is_not_made_beside_other_code() {
+        let nothing = |hash| {
+            How::Nothing {
+                from: "fn one() {",
+                to: "fn two()",
+                hash,
+            }
+            .applied_to("fn one() { a } fn two()")
+        };
+        assert!(nothing(hash_of(" a } ")).is_some());
+        assert_eq!(nothing(hash_of(" b } ")), None);
+    }
+
+    #[test]
+    fn this_toolchain_gets_all_changes() {
+        let toolchain = Toolchain::find().unwrap();
+        let library = core_source::find_or_fetch(&toolchain).unwrap();
+        let read = |file: &str| fs::read_to_string(library.join(file)).unwrap();
+        for change in &CHANGES {
+            let files = change.0.iter().map(|edit| (edit.file, read(edit.file)));
+            assert!(make(change, &mut files.collect()), "{}", change.0[0].file);
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ mod safe;
 mod shared_memory;
 #[path = "core/statics.rs"]
 mod statics;
+#[path = "core/steps.rs"]
+mod steps;
 #[path = "core/stores.rs"]
 mod stores;
 #[path = "core/switches.rs"]

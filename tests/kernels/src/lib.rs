@@ -44,6 +44,7 @@ pub mod output;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;
+pub mod steps;
 pub mod stores;
 pub mod switches;
 pub mod texture;

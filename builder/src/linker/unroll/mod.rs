@@ -27,6 +27,7 @@ mod guard;
 mod offsets;
 mod rest;
 mod scopes;
+mod size;
 mod step;
 mod steps;
 
@@ -116,7 +117,7 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     let loads = loads(module, found);
     // Those of shared memory stay between the meetings.
     let is_early = |address: &&Value<'_>| !has_meetings || address.address_space() != SHARED;
-    size(found) <= MOST_INSTRUCTIONS
+    size::of(found) <= MOST_INSTRUCTIONS
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
         // As many are under way at once in one round as would be in several of a loop with one.
@@ -127,16 +128,10 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
         && instructions().all(copies::may_be_copied)
 }
 
-/// How many instructions a loop has, without what only begins scopes.
-fn size(found: &Loop<'_>) -> usize {
-    let instructions = found.blocks.iter().flat_map(|block| block.instructions());
-    instructions.filter(|i| !scopes::is_scope(*i)).count()
-}
-
 /// The loads of a loop that its copies make early, if it is worth it; a round may branch then.
 fn early_loads<'c>(module: &Module<'c>, found: &Loop<'c>) -> Option<Early<'c>> {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
-    let may_be = size(found) <= MOST_INSTRUCTIONS
+    let may_be = size::of(found) <= MOST_INSTRUCTIONS
         && !has_meetings(found)
         && loads(module, found).len() < ROUNDS
         && instructions().all(copies::may_be_copied);
