@@ -13,10 +13,13 @@ mod black_scholes;
 mod block_scan;
 mod block_sum;
 mod box_blur;
+mod bvh_count;
 mod cholesky;
 mod collatz;
 mod convolve_1d;
 mod crc32;
+mod dct_8x8;
+mod depthwise_conv;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
@@ -51,6 +54,7 @@ mod rle_decode;
 mod rms_norm;
 mod saxpy;
 mod saxpy_strided;
+mod separable_blur;
 mod sha256;
 mod smith_waterman;
 mod sobel;
@@ -70,7 +74,7 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 65] = [
+    static CASES: [Case; 69] = [
         argmax::CASE,
         base64::CASE,
         bfs_level::CASE,
@@ -84,10 +88,13 @@ pub(crate) fn cases() -> &'static [Case] {
         block_scan::CASE,
         block_sum::CASE,
         box_blur::CASE,
+        bvh_count::CASE,
         cholesky::CASE,
         collatz::CASE,
         convolve_1d::CASE,
         crc32::CASE,
+        dct_8x8::CASE,
+        depthwise_conv::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
@@ -122,6 +129,7 @@ pub(crate) fn cases() -> &'static [Case] {
         rms_norm::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
+        separable_blur::CASE,
         sha256::CASE,
         smith_waterman::CASE,
         sobel::CASE,
