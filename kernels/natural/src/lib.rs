@@ -6,6 +6,7 @@
 #![no_std]
 
 pub mod argmax;
+pub mod attention_row;
 pub mod base64;
 pub mod bfs_level;
 pub mod big_multiply;
@@ -21,6 +22,7 @@ pub mod box_blur;
 pub mod bvh_count;
 pub mod cholesky;
 pub mod collatz;
+pub mod compact;
 pub mod convolve_1d;
 pub mod crc32;
 pub mod dct_8x8;
@@ -38,6 +40,7 @@ pub mod interpreter;
 pub mod inverse_3x3;
 pub mod inverse_4x4;
 pub mod kmeans;
+pub mod knapsack;
 pub mod layer_norm_bf16;
 pub mod life;
 pub mod lstm_cell;
@@ -69,6 +72,7 @@ pub mod spmv;
 pub mod stencil_2d;
 pub mod stencil_3d;
 pub mod string_match;
+pub mod top_k;
 pub mod transpose;
 pub mod triangles;
 pub mod tridiagonal;

@@ -1,6 +1,7 @@
 //! The cases, one file each: inputs, launch, and the same computation on the CPU.
 
 mod argmax;
+mod attention_row;
 mod base64;
 mod bfs_level;
 mod big_multiply;
@@ -16,6 +17,7 @@ mod box_blur;
 mod bvh_count;
 mod cholesky;
 mod collatz;
+mod compact;
 mod convolve_1d;
 mod crc32;
 mod dct_8x8;
@@ -33,6 +35,7 @@ mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod kmeans;
+mod knapsack;
 mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
@@ -64,6 +67,7 @@ mod spmv;
 mod stencil_2d;
 mod stencil_3d;
 mod string_match;
+mod top_k;
 mod transpose;
 mod triangles;
 mod tridiagonal;
@@ -74,8 +78,9 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 69] = [
+    static CASES: [Case; 73] = [
         argmax::CASE,
+        attention_row::CASE,
         base64::CASE,
         bfs_level::CASE,
         big_multiply::CASE,
@@ -91,6 +96,7 @@ pub(crate) fn cases() -> &'static [Case] {
         bvh_count::CASE,
         cholesky::CASE,
         collatz::CASE,
+        compact::CASE,
         convolve_1d::CASE,
         crc32::CASE,
         dct_8x8::CASE,
@@ -108,6 +114,7 @@ pub(crate) fn cases() -> &'static [Case] {
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         kmeans::CASE,
+        knapsack::CASE,
         layer_norm_bf16::CASE,
         life::CASE,
         lstm_cell::CASE,
@@ -139,6 +146,7 @@ pub(crate) fn cases() -> &'static [Case] {
         stencil_2d::CASE,
         stencil_3d::CASE,
         string_match::CASE,
+        top_k::CASE,
         transpose::CASE,
         triangles::CASE,
         tridiagonal::CASE,
