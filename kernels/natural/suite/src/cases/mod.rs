@@ -31,11 +31,14 @@ mod half_axpy;
 mod hamming;
 mod hash_insert;
 mod heat_1d;
+mod huffman_decode;
 mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
+mod jacobi_3x3;
 mod kmeans;
 mod knapsack;
+mod lattice_boltzmann;
 mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
@@ -59,6 +62,7 @@ mod saxpy;
 mod saxpy_strided;
 mod separable_blur;
 mod sha256;
+mod siphash;
 mod smith_waterman;
 mod sobel;
 mod softmax_block;
@@ -78,7 +82,7 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 73] = [
+    static CASES: [Case; 77] = [
         argmax::CASE,
         attention_row::CASE,
         base64::CASE,
@@ -110,11 +114,14 @@ pub(crate) fn cases() -> &'static [Case] {
         hamming::CASE,
         hash_insert::CASE,
         heat_1d::CASE,
+        huffman_decode::CASE,
         interpreter::CASE,
         inverse_3x3::CASE,
         inverse_4x4::CASE,
+        jacobi_3x3::CASE,
         kmeans::CASE,
         knapsack::CASE,
+        lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
         life::CASE,
         lstm_cell::CASE,
@@ -138,6 +145,7 @@ pub(crate) fn cases() -> &'static [Case] {
         saxpy_strided::CASE,
         separable_blur::CASE,
         sha256::CASE,
+        siphash::CASE,
         smith_waterman::CASE,
         sobel::CASE,
         softmax_block::CASE,
