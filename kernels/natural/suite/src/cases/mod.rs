@@ -1,6 +1,7 @@
 //! The cases, one file each: inputs, launch, and the same computation on the CPU.
 
 mod argmax;
+mod attention_row;
 mod base64;
 mod bfs_level;
 mod big_multiply;
@@ -13,10 +14,14 @@ mod black_scholes;
 mod block_scan;
 mod block_sum;
 mod box_blur;
+mod bvh_count;
 mod cholesky;
 mod collatz;
+mod compact;
 mod convolve_1d;
 mod crc32;
+mod dct_8x8;
+mod depthwise_conv;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
@@ -26,10 +31,14 @@ mod half_axpy;
 mod hamming;
 mod hash_insert;
 mod heat_1d;
+mod huffman_decode;
 mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
+mod jacobi_3x3;
 mod kmeans;
+mod knapsack;
+mod lattice_boltzmann;
 mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
@@ -51,7 +60,9 @@ mod rle_decode;
 mod rms_norm;
 mod saxpy;
 mod saxpy_strided;
+mod separable_blur;
 mod sha256;
+mod siphash;
 mod smith_waterman;
 mod sobel;
 mod softmax_block;
@@ -60,6 +71,7 @@ mod spmv;
 mod stencil_2d;
 mod stencil_3d;
 mod string_match;
+mod top_k;
 mod transpose;
 mod triangles;
 mod tridiagonal;
@@ -70,8 +82,9 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 65] = [
+    static CASES: [Case; 77] = [
         argmax::CASE,
+        attention_row::CASE,
         base64::CASE,
         bfs_level::CASE,
         big_multiply::CASE,
@@ -84,10 +97,14 @@ pub(crate) fn cases() -> &'static [Case] {
         block_scan::CASE,
         block_sum::CASE,
         box_blur::CASE,
+        bvh_count::CASE,
         cholesky::CASE,
         collatz::CASE,
+        compact::CASE,
         convolve_1d::CASE,
         crc32::CASE,
+        dct_8x8::CASE,
+        depthwise_conv::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
@@ -97,10 +114,14 @@ pub(crate) fn cases() -> &'static [Case] {
         hamming::CASE,
         hash_insert::CASE,
         heat_1d::CASE,
+        huffman_decode::CASE,
         interpreter::CASE,
         inverse_3x3::CASE,
         inverse_4x4::CASE,
+        jacobi_3x3::CASE,
         kmeans::CASE,
+        knapsack::CASE,
+        lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
         life::CASE,
         lstm_cell::CASE,
@@ -122,7 +143,9 @@ pub(crate) fn cases() -> &'static [Case] {
         rms_norm::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
+        separable_blur::CASE,
         sha256::CASE,
+        siphash::CASE,
         smith_waterman::CASE,
         sobel::CASE,
         softmax_block::CASE,
@@ -131,6 +154,7 @@ pub(crate) fn cases() -> &'static [Case] {
         stencil_2d::CASE,
         stencil_3d::CASE,
         string_match::CASE,
+        top_k::CASE,
         transpose::CASE,
         triangles::CASE,
         tridiagonal::CASE,
