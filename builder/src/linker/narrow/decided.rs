@@ -31,21 +31,24 @@ pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>
 
 /// The comparisons that are all `holds` where a condition is.
 pub(super) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<Value<'_>> {
+    let mut all = all_parts(condition, holds);
+    all.retain(|part| part.is_instruction() && part.opcode() == opcode::ICMP);
+    all
+}
+
+/// The conditions that are all `holds` where, and only where, a condition is: in the order in which they are asked.
+pub(super) fn all_parts(condition: Value<'_>, holds: bool) -> Vec<Value<'_>> {
     let mut all = Vec::new();
     collect(condition, holds, PARTS, &mut all);
     all
 }
 
 fn collect<'c>(condition: Value<'c>, holds: bool, depth: u32, all: &mut Vec<Value<'c>>) {
-    let Some(depth) = depth.checked_sub(1) else {
-        return;
-    };
-    if let Some(parts) = parts(condition, holds) {
-        for part in parts {
-            collect(part, holds, depth, all);
-        }
-    } else if condition.is_instruction() && condition.opcode() == opcode::ICMP {
-        all.push(condition);
+    match depth.checked_sub(1).zip(parts(condition, holds)) {
+        Some((depth, parts)) => parts
+            .into_iter()
+            .for_each(|part| collect(part, holds, depth, all)),
+        None => all.push(condition),
     }
 }
 
