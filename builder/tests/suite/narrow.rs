@@ -268,8 +268,22 @@ fn a_check_that_follows_from_a_later_one_decides_nothing() {
         let body = body(features(), kernel);
         let first_load = position(&body, "ld.global");
         let before = &body[..first_load];
-        assert_eq!(count(before, "setp"), expected, "{kernel}: {body:#?}");
+        // Two numbers are both below a third where the greater one is.
+        let all = count(before, "setp") + count(before, "max.u");
+        assert_eq!(all, expected, "{kernel}: {body:#?}");
     };
     comparisons("around_an_inner_element", 3);
     comparisons("before_any_element", 2);
+    // Two of the lengths, and the last element.
+    comparisons("layers_behind", 3);
+    comparisons("layers_behind_any", 6);
+    comparisons("layers_of_any_height", 2);
+    comparisons("layers_far_behind", 2);
+}
+
+#[test]
+fn factors_of_a_product_that_is_not_zero_are_not_zero() {
+    let body = body(features(), "remainders_by_products");
+    let division = position(&body, RECIPROCAL);
+    assert_eq!(count(&body[..division], "setp"), 1, "{body:#?}");
 }

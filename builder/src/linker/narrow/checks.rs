@@ -7,9 +7,10 @@
 use super::conditions::Known;
 use super::dominators::Dominators;
 use super::orders::below;
+use super::parts;
 use super::unequal::{is_behind, is_one_before};
 use super::values::Values;
-use crate::llvm::{Place, Value, ValueKind, opcode};
+use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// How many operations and comparisons are looked through.
 const DEPTH: u32 = 6;
@@ -42,6 +43,12 @@ pub(super) fn run(dominators: &Dominators<'_>) -> bool {
 
 /// Whether a comparison holds, if that is known.
 pub(super) fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
+    if let predicate @ (predicate::EQUAL | predicate::NOT_EQUAL) = comparison.predicate() {
+        let is_zero = comparison.operand(1)?.as_integer() == Some(0);
+        let left = comparison.operand(0).filter(|left| !left.is_pointer())?;
+        let is_positive = is_zero && known.ends(known.core(left)).0 > 0;
+        return is_positive.then_some(predicate == predicate::NOT_EQUAL);
+    }
     let (smaller, larger, is_strict) = below(comparison)?;
     if is_below(smaller, larger, is_strict, known, DEPTH) {
         Some(true)
@@ -74,6 +81,9 @@ pub(super) fn is_below<'c>(
     let follows = |value, is_strict| is_below(value, larger, is_strict, known, depth);
     let mut above = known.above(smaller);
     if above.any(|(value, is_below)| follows(value, is_strict && !is_below)) {
+        return true;
+    }
+    if parts::is_below_known(smaller, larger, is_strict, known) {
         return true;
     }
     let is_below = |smaller, larger, is_strict| is_below(smaller, larger, is_strict, known, depth);

@@ -2,6 +2,7 @@
 
 use super::decided;
 use super::dominators::Dominators;
+use super::parts;
 use super::ranges::Range;
 use super::unequal::Unequal;
 use super::values::Values;
@@ -42,7 +43,7 @@ impl<'v, 'c> Known<'v, 'c> {
         };
         for (from, to) in decided::edges(block, dominators) {
             if let Some((condition, holds)) = decided::condition(from, to) {
-                for comparison in decided::comparisons(condition, holds) {
+                for (comparison, holds) in decided::comparisons(condition, holds) {
                     known.add(comparison, holds);
                 }
             }
@@ -95,6 +96,12 @@ impl<'v, 'c> Known<'v, 'c> {
         with.map(|c| (c.larger, c.is_strict))
     }
 
+    /// The numbers that do not exceed `value`, each with whether it is above them.
+    pub(super) fn below(&self, value: Value<'c>) -> impl Iterator<Item = (Value<'c>, bool)> {
+        let with = self.comparisons.iter().filter(move |c| c.larger == value);
+        with.map(|c| (c.smaller, c.is_strict))
+    }
+
     /// Adds that `comparison` is `holds`.
     fn add(&mut self, comparison: Value<'c>, holds: bool) -> Option<()> {
         let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
@@ -122,7 +129,9 @@ impl<'v, 'c> Known<'v, 'c> {
             (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
                 if right.as_integer() == Some(0) =>
             {
-                self.push(right, left, true)
+                for factor in parts::of_not_zero(left) {
+                    self.push(right, self.core(factor), true);
+                }
             }
             (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false) => {
                 let unequal: Vec<_> = Unequal::of(left, right, |value| self.core(value)).collect();

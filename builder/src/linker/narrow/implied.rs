@@ -11,7 +11,7 @@ use super::inside::is_always_defined;
 use super::told;
 use super::values::Values;
 use crate::linker::cold_values;
-use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
+use crate::llvm::{Block, Module, Place, Value, opcode, predicate};
 
 /// Of how many conditions it is asked whether they follow from each other.
 const MOST: usize = 16;
@@ -39,10 +39,11 @@ pub(in crate::linker) fn leave_out(module: &Module<'_>) {
     }
 }
 
-/// The conditions that are all `holds` where a branch goes one way, and are not where it goes the other.
+/// The conditions that are all as told where a branch goes one way, and are not where it goes the other.
 struct Conditions<'c> {
     branch: Value<'c>,
-    all: Vec<Value<'c>>,
+    all: Vec<(Value<'c>, bool)>,
+    /// Whether the branch's condition holds where they are.
     holds: bool,
 }
 
@@ -76,12 +77,10 @@ impl<'c> Conditions<'c> {
             if self.follows(n, &known) {
                 self.all.remove(n);
             } else if let Some((later, earlier)) = self.later_for(n, &known) {
-                self.all[n] = earlier;
-                self.all.remove(later);
+                self.all[n].0 = earlier;
+                self.all[n].1 = self.all.remove(later).1;
             } else {
-                if is_comparison(self.all[n]) {
-                    known = known.with(self.all[n], self.holds);
-                }
+                known = with(&known, self.all[n]);
                 n += 1;
             }
         }
@@ -94,28 +93,37 @@ impl<'c> Conditions<'c> {
 
     /// Whether a condition follows from what is known before it.
     fn follows(&self, n: usize, known: &Known<'_, 'c>) -> bool {
-        is_comparison(self.all[n])
-            && checks::is_comparison(self.all[n])
-            && checks::decided(self.all[n], known) == Some(self.holds)
+        let (condition, holds) = self.all[n];
+        is_comparison(condition) && checks::decided(condition, known) == Some(holds)
     }
 
     /// A later condition from which one follows, and how it is asked in the place of that one.
     fn later_for(&self, n: usize, known: &Known<'_, 'c>) -> Option<(usize, Value<'c>)> {
         let place = Place::before(self.branch);
-        let mut later = (n + 1..self.all.len()).filter(|m| is_comparison(self.all[*m]));
+        let is_candidate =
+            |m: &usize| is_comparison(self.all[*m].0) && is_comparison(self.all[n].0);
+        let mut later = (n + 1..self.all.len()).filter(is_candidate);
         later.find_map(|m| {
-            let with_later = known.with(self.all[m], self.holds);
-            let follows = self.follows(n, &with_later);
-            let earlier = follows.then(|| asked_for(self.all[m], self.all[n], place))??;
-            Some((m, earlier))
+            let (condition, holds) = self.all[m];
+            let follows_from = |condition| self.follows(n, &with(known, (condition, holds)));
+            let earlier = || asked_for(condition, self.all[n].0, place);
+            let earlier = follows_from(condition).then(earlier)??;
+            // What the condition's operands say of themselves may hold only where this one does.
+            follows_from(earlier).then_some((m, earlier))
         })
     }
 
-    /// All conditions as one: where one is not `holds`, those behind it may be poison.
+    /// All conditions as one: where one is not as told, those behind it may be poison.
     fn chain(&self) -> Value<'c> {
         let place = Place::before(self.branch);
         let end = place.constant(1, (!self.holds).into());
-        let all = self.all.iter().copied();
+        let all = self.all.iter().map(|(condition, holds)| {
+            if *holds == self.holds {
+                *condition
+            } else {
+                inverted(*condition, place)
+            }
+        });
         let chain = all.reduce(|chain, one| match self.holds {
             true => place.select(chain, one, end),
             false => place.select(chain, end, one),
@@ -125,7 +133,25 @@ impl<'c> Conditions<'c> {
 }
 
 fn is_comparison(value: Value<'_>) -> bool {
-    value.is_instruction() && value.opcode() == opcode::ICMP
+    let is_comparison = value.is_instruction() && value.opcode() == opcode::ICMP;
+    is_comparison && value.operand(0).is_some_and(|number| !number.is_pointer())
+}
+
+fn with<'v, 'c>(known: &Known<'v, 'c>, (condition, holds): (Value<'c>, bool)) -> Known<'v, 'c> {
+    match is_comparison(condition) {
+        true => known.with(condition, holds),
+        false => known.clone(),
+    }
+}
+
+fn inverted<'c>(condition: Value<'c>, place: Place<'c>) -> Value<'c> {
+    let operands = || condition.operand(0).zip(condition.operand(1));
+    match is_comparison(condition).then(operands).flatten() {
+        Some((left, right)) => {
+            place.comparison(predicate::inverted(condition.predicate()), left, right)
+        }
+        None => place.binary(opcode::XOR, condition, place.constant(1, 1)),
+    }
 }
 
 /// A comparison that may be asked wherever `instead` may, as it is not poison unless that is.
@@ -150,7 +176,7 @@ fn collect_parts<'c>(value: Value<'c>, depth: u32, parts: &mut Vec<Value<'c>>) {
     }
 }
 
-/// The same number as a value, which is not poison where none of the parts is.
+/// The same number as a value where that is not poison; it is not poison itself unless one of the parts is.
 fn defined<'c>(
     value: Value<'c>,
     parts: &[Value<'c>],
@@ -160,13 +186,26 @@ fn defined<'c>(
     if parts.contains(&value) || is_always_defined(value) {
         return Some(value);
     }
-    let is_resized = value.kind() == ValueKind::Instruction
-        && match value.opcode() {
-            opcode::TRUNC => true,
-            opcode::ZEXT => !value.is_of_non_negative(),
-            _ => false,
-        };
-    let depth = depth.checked_sub(1).filter(|_| is_resized)?;
-    let narrow = defined(value.operand(0)?, parts, depth, place)?;
-    Some(place.resized(narrow, value.integer_bits()?))
+    let depth = depth.checked_sub(1).filter(|_| value.is_instruction())?;
+    let operand = |n| defined(value.operand(n)?, parts, depth, place);
+    // Made again without what they say of themselves.
+    let again = |operation, says_something: bool| {
+        let (left, right) = (operand(0)?, operand(1)?);
+        let is_same = (value.operand(0), value.operand(1)) == (Some(left), Some(right));
+        Some(match is_same && !says_something {
+            true => value,
+            false => place.binary(operation, left, right),
+        })
+    };
+    match value.opcode() {
+        opcode::TRUNC | opcode::ZEXT => Some(place.resized(operand(0)?, value.integer_bits()?)),
+        // By a constant that is not too great for the number.
+        opcode::LSHR if value.operand(1)?.as_integer()? < value.integer_bits()?.into() => {
+            again(opcode::LSHR, value.is_exact())
+        }
+        operation @ (opcode::ADD | opcode::SUB | opcode::MUL) => {
+            again(operation, value.never_wraps() || value.never_wraps_signed())
+        }
+        _ => None,
+    }
 }

@@ -22,6 +22,7 @@ mod last_places;
 mod minima;
 mod near_addresses;
 mod orders;
+mod parts;
 pub(super) mod products;
 mod quotients;
 mod ranges;
