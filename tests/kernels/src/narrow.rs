@@ -125,6 +125,36 @@ fn beside(a: u64, bound: u64) -> u64 {
     sum
 }
 
+/// Whether parts of sums and products are below what these are below: those that wrap around have parts that are not.
+fn parts_below(a: u64, bound: u64, factor: u64) -> u64 {
+    let (width, height) = (bound >> 20, factor >> 20);
+    let area = width * height;
+    let mut sum = 0;
+    if area != 0 {
+        sum = note(sum, u64::from(width != 0) + u64::from(height != 0));
+    }
+    if a.wrapping_add(area) < bound {
+        sum = note(sum, u64::from(a.wrapping_add(width) < bound));
+        sum = note(sum, u64::from(a < bound) + u64::from(width < bound));
+    }
+    if a < 1 << 31 && a + area < bound && height != 0 {
+        sum = note(sum, u64::from(a + width < bound) + u64::from(a < bound));
+    }
+    if a.wrapping_mul(factor) < bound {
+        sum = note(sum, u64::from(a < bound));
+    }
+    if a.wrapping_mul(factor) != 0 {
+        sum = note(sum, u64::from(a != 0) + u64::from(factor != 0));
+    }
+    if a as u32 != 0 {
+        sum = note(sum, u64::from(a != 0));
+    }
+    if a.wrapping_add(width) < bound && a < bound && a.wrapping_add(area) < bound {
+        sum = note(sum, a);
+    }
+    sum
+}
+
 /// The highest number of 32 bits.
 const SHORT: u64 = u32::MAX as u64;
 
@@ -133,6 +163,7 @@ fn guarded(a: u64, bound: u32, factor: u32) -> u64 {
     let (bound, factor) = (u64::from(bound), u64::from(factor));
     let mut sum = note(a.min(bound), a.saturating_sub(factor).wrapping_mul(factor));
     sum = note(sum, beside(a, bound));
+    sum = note(sum, parts_below(a, bound, factor));
     if a < bound {
         let after = (a + 1).min(bound - 1);
         sum = note(sum, after.wrapping_mul(factor));
