@@ -38,7 +38,7 @@ pub(super) fn sink(module: &Module<'_>) {
 }
 
 /// The blocks from which only panics are reached.
-fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
+pub(super) fn cold<'c>(blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
     let ends = blocks.iter().copied().filter(|block| block.is_dead_end());
     let mut cold: HashSet<_> = ends.collect();
     loop {

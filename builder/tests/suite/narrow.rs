@@ -234,3 +234,56 @@ fn divisions_by_one_number_have_a_reciprocal_in_common() {
     // Nothing asks for a divisor of 0 but the kernel.
     assert_eq!(count(&twice, "div."), 0, "{twice:#?}");
 }
+
+/// How many comparisons of 64 bits there are.
+fn wide_comparisons(body: &[&str]) -> usize {
+    let wide = |line: &&&str| line.starts_with("setp") && line.contains("64 ");
+    body.iter().filter(wide).count()
+}
+
+#[test]
+fn a_last_place_is_known_by_32_bits_where_there_is_one_behind() {
+    let short = body(features(), "last_place");
+    assert_eq!(count(&short, "setp"), 1, "{short:#?}");
+    assert_eq!(wide_comparisons(&short), 0, "{short:#?}");
+    let wide = body(features(), "last_place_of_32_bits");
+    assert_eq!(wide_comparisons(&wide), 1, "{wide:#?}");
+}
+
+#[test]
+fn behind_a_place_that_is_not_the_last_there_is_one() {
+    let comparisons = |kernel, expected| {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "setp"), expected, "{kernel}: {body:#?}");
+    };
+    comparisons("behind_an_inner_element", 2);
+    comparisons("behind_an_element_of_two", 4);
+    comparisons("behind_any_element_but_one", 3);
+    comparisons("below_the_last", 2);
+}
+
+#[test]
+fn a_check_that_follows_from_a_later_one_decides_nothing() {
+    let comparisons = |kernel, expected| {
+        let body = body(features(), kernel);
+        let first_load = position(&body, "ld.global");
+        let before = &body[..first_load];
+        // Two numbers are both below a third where the greater one is.
+        let all = count(before, "setp") + count(before, "max.u");
+        assert_eq!(all, expected, "{kernel}: {body:#?}");
+    };
+    comparisons("around_an_inner_element", 3);
+    comparisons("before_any_element", 2);
+    // Two of the lengths, and the last element.
+    comparisons("layers_behind", 3);
+    comparisons("layers_behind_any", 6);
+    comparisons("layers_of_any_height", 2);
+    comparisons("layers_far_behind", 2);
+}
+
+#[test]
+fn factors_of_a_product_that_is_not_zero_are_not_zero() {
+    let body = body(features(), "remainders_by_products");
+    let division = position(&body, RECIPROCAL);
+    assert_eq!(count(&body[..division], "setp"), 1, "{body:#?}");
+}

@@ -102,10 +102,68 @@ pub fn quotients_on_host(a: u64, width: u64, height: u64) -> u64 {
         .fold(0, note)
 }
 
+/// Whether there are numbers beside one, behind comparisons with the ends of what there is.
+fn beside(a: u64, bound: u64) -> u64 {
+    let half = (a & SHORT) >> 1;
+    let mut sum = note(0, u64::from(half == bound.wrapping_sub(1)));
+    sum = note(sum, u64::from(a & SHORT == bound.wrapping_sub(1)));
+    if a != bound.wrapping_sub(1) {
+        sum = note(sum, u64::from(a.wrapping_add(1) < bound));
+        if a < bound {
+            sum = note(sum, u64::from(a + 1 < bound) + u64::from(a < bound - 1));
+        }
+    }
+    if a < bound && a + 1 != bound && a < bound - 1 {
+        sum = note(sum, a);
+    }
+    if a != 0 && a != bound && a - 1 < bound && a < bound {
+        sum = note(sum, a);
+    }
+    if a.wrapping_sub(1) < bound && a < bound && a.wrapping_add(1) < bound {
+        sum = note(sum, a);
+    }
+    sum
+}
+
+/// Whether parts of sums and products are below what these are below: those that wrap around have parts that are not.
+fn parts_below(a: u64, bound: u64, factor: u64) -> u64 {
+    let (width, height) = (bound >> 20, factor >> 20);
+    let area = width * height;
+    let mut sum = 0;
+    if area != 0 {
+        sum = note(sum, u64::from(width != 0) + u64::from(height != 0));
+    }
+    if a.wrapping_add(area) < bound {
+        sum = note(sum, u64::from(a.wrapping_add(width) < bound));
+        sum = note(sum, u64::from(a < bound) + u64::from(width < bound));
+    }
+    if a < 1 << 31 && a + area < bound && height != 0 {
+        sum = note(sum, u64::from(a + width < bound) + u64::from(a < bound));
+    }
+    if a.wrapping_mul(factor) < bound {
+        sum = note(sum, u64::from(a < bound));
+    }
+    if a.wrapping_mul(factor) != 0 {
+        sum = note(sum, u64::from(a != 0) + u64::from(factor != 0));
+    }
+    if a as u32 != 0 {
+        sum = note(sum, u64::from(a != 0));
+    }
+    if a.wrapping_add(width) < bound && a < bound && a.wrapping_add(area) < bound {
+        sum = note(sum, a);
+    }
+    sum
+}
+
+/// The highest number of 32 bits.
+const SHORT: u64 = u32::MAX as u64;
+
 /// What is computed behind comparisons that say how great its numbers are.
 fn guarded(a: u64, bound: u32, factor: u32) -> u64 {
     let (bound, factor) = (u64::from(bound), u64::from(factor));
     let mut sum = note(a.min(bound), a.saturating_sub(factor).wrapping_mul(factor));
+    sum = note(sum, beside(a, bound));
+    sum = note(sum, parts_below(a, bound, factor));
     if a < bound {
         let after = (a + 1).min(bound - 1);
         sum = note(sum, after.wrapping_mul(factor));

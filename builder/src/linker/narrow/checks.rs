@@ -2,12 +2,15 @@
 //!
 //! LLVM knows that a minimum is at most each of its numbers, but `n - 1` is below `n` only where `n` is not 0, which it asks where the
 //! minimum is computed. That is before the comparison, as indices are computed before any of them is used. Here it is asked where the comparison stands.
+//! Nor does it know that what is below `n` and not `n - 1` has a number behind it which is below `n`.
 
 use super::conditions::Known;
 use super::dominators::Dominators;
 use super::orders::below;
+use super::parts;
+use super::unequal::{is_behind, is_one_before};
 use super::values::Values;
-use crate::llvm::{Place, Value, ValueKind, opcode};
+use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// How many operations and comparisons are looked through.
 const DEPTH: u32 = 6;
@@ -39,7 +42,13 @@ pub(super) fn run(dominators: &Dominators<'_>) -> bool {
 }
 
 /// Whether a comparison holds, if that is known.
-fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
+pub(super) fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
+    if let predicate @ (predicate::EQUAL | predicate::NOT_EQUAL) = comparison.predicate() {
+        let is_zero = comparison.operand(1)?.as_integer() == Some(0);
+        let left = comparison.operand(0).filter(|left| !left.is_pointer())?;
+        let is_positive = is_zero && known.ends(known.core(left)).0 > 0;
+        return is_positive.then_some(predicate == predicate::NOT_EQUAL);
+    }
     let (smaller, larger, is_strict) = below(comparison)?;
     if is_below(smaller, larger, is_strict, known, DEPTH) {
         Some(true)
@@ -72,6 +81,26 @@ pub(super) fn is_below<'c>(
     let follows = |value, is_strict| is_below(value, larger, is_strict, known, depth);
     let mut above = known.above(smaller);
     if above.any(|(value, is_below)| follows(value, is_strict && !is_below)) {
+        return true;
+    }
+    if parts::is_below_known(smaller, larger, is_strict, known) {
+        return true;
+    }
+    let is_below = |smaller, larger, is_strict| is_below(smaller, larger, is_strict, known, depth);
+    if is_strict && known.differ(smaller, larger) && is_below(smaller, larger, false) {
+        return true;
+    }
+    // Whether the number behind `before` is below `larger`, or not above it: then none of the two wraps around, as `before` is below `larger`.
+    let is_next_below = |before, larger| {
+        let is_no_end = !is_strict || known.next_differs(before, larger);
+        is_no_end && is_below(before, larger, true)
+    };
+    let behind = is_one_before(larger).map(|behind| known.core(behind));
+    if behind.is_some_and(|behind| is_next_below(smaller, behind)) {
+        return true;
+    }
+    let before = is_behind(smaller).map(|before| known.core(before));
+    if before.is_some_and(|before| is_next_below(before, larger)) {
         return true;
     }
     if smaller.kind() != ValueKind::Instruction {
@@ -117,6 +146,9 @@ fn is_difference<'c>(sum: Value<'c>, known: &Known<'_, 'c>) -> bool {
     parts().is_some_and(|(number, added, bits)| {
         let sign = 1 << (bits - 1);
         let subtracted = (added & sign != 0).then(|| (sign - 1 - (added - sign)) + 1);
-        subtracted.is_some_and(|subtracted| subtracted <= known.ends(number).0)
+        let is_enough = |number, subtracted| subtracted <= known.ends(number).0;
+        subtracted.is_some_and(|subtracted| {
+            is_enough(number, subtracted) || is_enough(known.core(number), subtracted)
+        })
     })
 }

@@ -2,7 +2,9 @@
 
 use super::decided;
 use super::dominators::Dominators;
+use super::parts;
 use super::ranges::Range;
+use super::unequal::Unequal;
 use super::values::Values;
 use crate::llvm::{Block, Value, opcode, predicate};
 
@@ -10,13 +12,16 @@ use crate::llvm::{Block, Value, opcode, predicate};
 const DEPTH: u32 = 8;
 
 /// Comparisons that hold.
+#[derive(Clone)]
 pub(super) struct Known<'v, 'c> {
     values: &'v Values<'v, 'c>,
     block: Block<'c>,
     comparisons: Vec<Comparison<'c>>,
+    unequal: Vec<Unequal<'c>>,
 }
 
 /// That one number is below another, or not above it. Both are without extensions, so that the same number is the same value.
+#[derive(Clone)]
 struct Comparison<'c> {
     smaller: Value<'c>,
     larger: Value<'c>,
@@ -34,15 +39,34 @@ impl<'v, 'c> Known<'v, 'c> {
             values,
             block,
             comparisons: Vec::new(),
+            unequal: Vec::new(),
         };
         for (from, to) in decided::edges(block, dominators) {
             if let Some((condition, holds)) = decided::condition(from, to) {
-                for comparison in decided::comparisons(condition, holds) {
+                for (comparison, holds) in decided::comparisons(condition, holds) {
                     known.add(comparison, holds);
                 }
             }
         }
         known
+    }
+
+    /// The same where a comparison is `holds`, too.
+    pub(super) fn with(&self, comparison: Value<'c>, holds: bool) -> Known<'v, 'c> {
+        let mut known = self.clone();
+        known.add(comparison, holds);
+        known
+    }
+
+    /// Whether two numbers are known to differ; both are without extensions.
+    pub(super) fn differ(&self, one: Value<'c>, other: Value<'c>) -> bool {
+        self.unequal.iter().any(|known| known.says(one, other))
+    }
+
+    /// Whether the number behind the first one is known not to be the other.
+    pub(super) fn next_differs(&self, one: Value<'c>, other: Value<'c>) -> bool {
+        let mut unequal = self.unequal.iter();
+        unequal.any(|known| known.says_of_next(one, other))
     }
 
     /// The least and the most that an unsigned number is.
@@ -55,16 +79,27 @@ impl<'v, 'c> Known<'v, 'c> {
                 .as_ref()
                 .and_then(|range| u64::try_from(end(range)).ok())
         };
-        (
-            end(|range| range.low).unwrap_or(0),
-            end(|range| range.high).unwrap_or(u64::MAX),
-        )
+        let low = end(|range| range.low).unwrap_or(0);
+        let high = end(|range| range.high).unwrap_or(u64::MAX);
+        // What is above a constant, in whatever width that was asked.
+        let compared = self.comparisons.iter().filter(|c| c.larger == value);
+        let limits = compared.filter_map(|c| {
+            let limit = c.smaller.as_integer()?;
+            limit.checked_add(c.is_strict.into())
+        });
+        (limits.fold(low, u64::max), high)
     }
 
     /// The numbers that `value` does not exceed, each with whether it is below them.
     pub(super) fn above(&self, value: Value<'c>) -> impl Iterator<Item = (Value<'c>, bool)> {
         let with = self.comparisons.iter().filter(move |c| c.smaller == value);
         with.map(|c| (c.larger, c.is_strict))
+    }
+
+    /// The numbers that do not exceed `value`, each with whether it is above them.
+    pub(super) fn below(&self, value: Value<'c>) -> impl Iterator<Item = (Value<'c>, bool)> {
+        let with = self.comparisons.iter().filter(move |c| c.larger == value);
+        with.map(|c| (c.smaller, c.is_strict))
     }
 
     /// Adds that `comparison` is `holds`.
@@ -94,7 +129,13 @@ impl<'v, 'c> Known<'v, 'c> {
             (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
                 if right.as_integer() == Some(0) =>
             {
-                self.push(right, left, true)
+                for factor in parts::of_not_zero(left) {
+                    self.push(right, self.core(factor), true);
+                }
+            }
+            (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false) => {
+                let unequal: Vec<_> = Unequal::of(left, right, |value| self.core(value)).collect();
+                self.unequal.extend(unequal);
             }
             _ => {}
         }

@@ -29,24 +29,41 @@ pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>
     decides.then(|| Some((branch.operand(0)?, yes == to)))?
 }
 
-/// The comparisons that are all `holds` where a condition is.
-pub(super) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<Value<'_>> {
+/// The comparisons that are decided where a condition is `holds`, each with whether it holds.
+pub(super) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<(Value<'_>, bool)> {
+    let mut all = all_parts(condition, holds);
+    all.retain(|(part, _)| part.is_instruction() && part.opcode() == opcode::ICMP);
+    all
+}
+
+/// The conditions that are all as told where, and only where, a condition is `holds`: in the order in which they are asked.
+pub(super) fn all_parts(condition: Value<'_>, holds: bool) -> Vec<(Value<'_>, bool)> {
     let mut all = Vec::new();
     collect(condition, holds, PARTS, &mut all);
     all
 }
 
-fn collect<'c>(condition: Value<'c>, holds: bool, depth: u32, all: &mut Vec<Value<'c>>) {
+fn collect<'c>(condition: Value<'c>, holds: bool, depth: u32, all: &mut Vec<(Value<'c>, bool)>) {
     let Some(depth) = depth.checked_sub(1) else {
-        return;
+        return all.push((condition, holds));
     };
-    if let Some(parts) = parts(condition, holds) {
-        for part in parts {
-            collect(part, holds, depth, all);
-        }
-    } else if condition.is_instruction() && condition.opcode() == opcode::ICMP {
-        all.push(condition);
+    if let Some(inverted) = inverted(condition) {
+        collect(inverted, !holds, depth, all);
+    } else if let Some(parts) = parts(condition, holds) {
+        parts
+            .into_iter()
+            .for_each(|part| collect(part, holds, depth, all));
+    } else {
+        all.push((condition, holds));
     }
+}
+
+/// The condition that holds where this one does not, if it is made of one.
+fn inverted(condition: Value<'_>) -> Option<Value<'_>> {
+    let is_inverted = condition.is_instruction()
+        && condition.opcode() == opcode::XOR
+        && condition.operand(1)?.as_integer() == Some(1);
+    is_inverted.then(|| condition.operand(0))?
 }
 
 /// The two parts of a condition that are both `holds` where the condition is.

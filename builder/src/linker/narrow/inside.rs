@@ -49,7 +49,7 @@ impl<'c> Inside<'c> {
             && difference.opcode() == opcode::SUB
             && difference.operand(0) == Some(number)
             && difference.operand(1) == Some(start);
-        if is_beyond || !is_difference || !is_defined(length) {
+        if is_beyond || !is_difference || !is_always_defined(length) {
             return None;
         }
         let most = |value| {
@@ -77,12 +77,13 @@ impl<'c> Inside<'c> {
 }
 
 /// Whether a value is never poison, also where it was not asked for before.
-fn is_defined(value: Value<'_>) -> bool {
+pub(super) fn is_always_defined(value: Value<'_>) -> bool {
     if value.as_integer().is_some() {
         return true;
     }
     if value.kind() == ValueKind::Instruction {
-        return value.extended().is_some_and(is_defined);
+        let may_be_poison = value.opcode() == opcode::ZEXT && value.is_of_non_negative();
+        return !may_be_poison && value.extended().is_some_and(is_always_defined);
     }
     value.as_parameter().is_some_and(|(function, number)| {
         function.has_flag(Attribute::Parameter(number), "noundef")

@@ -15,11 +15,14 @@ pub(super) mod dominators;
 mod early_divisions;
 mod empty_rounds;
 mod highest_bits;
+pub(super) mod implied;
 mod indices;
 mod inside;
+mod last_places;
 mod minima;
 mod near_addresses;
 mod orders;
+mod parts;
 pub(super) mod products;
 mod quotients;
 mod ranges;
@@ -28,6 +31,8 @@ mod ring;
 mod rounds;
 pub(super) mod short_lengths;
 mod sums;
+mod told;
+mod unequal;
 mod values;
 mod webs;
 mod widths;
@@ -116,6 +121,10 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     }
     for function in has(widths::may_be_short) {
         widths::run(&Dominators::of(function));
+    }
+    // Of what has more bits there: `n - 1` where `n` may be 0.
+    for function in has(last_places::may_be_last) {
+        last_places::run(&Dominators::of(function));
     }
     for function in module.functions() {
         let is_element = |i: &Value<'_>| addresses::is_element(module, *i);

@@ -42,7 +42,7 @@ impl<'c> Order<'c> {
     fn is_decided_by(self, from: Block<'c>, to: Block<'c>) -> bool {
         decided::condition(from, to).is_some_and(|(condition, holds)| {
             let mut comparisons = decided::comparisons(condition, holds).into_iter();
-            comparisons.any(|comparison| self.follows(comparison, holds))
+            comparisons.any(|(comparison, holds)| self.follows(comparison, holds))
         })
     }
 

@@ -149,6 +149,7 @@ fn compile_here(
     narrow::run(&module, &machine)?;
     barriers::merge(&module);
     joined_checks::merge(&module);
+    narrow::implied::leave_out(&module);
     // Of what was inlined meanwhile, too.
     sites.replace(&module);
     for handler in site_handlers {

@@ -49,7 +49,7 @@ impl<'c> Values<'_, 'c> {
         depth: u32,
     ) -> Range {
         let comparisons = decided::comparisons(condition, holds).into_iter();
-        comparisons.fold(range, |range, comparison| {
+        comparisons.fold(range, |range, (comparison, holds)| {
             self.compared(comparison, holds, range, value, block, depth)
         })
     }

@@ -103,8 +103,8 @@ impl<'c> Values<'_, 'c> {
             operation if opcode::UNSIGNED_ARITHMETIC.contains(&operation) => {
                 let (a, b) = (operand(0)?, operand(1)?);
                 if let Some(divided) = Divided::of(value) {
-                    let operand = |value| self.range(value, bits, block, depth);
-                    return divided.range(operand(divided.dividend), operand(divided.divisor));
+                    let operand = |value| Some(self.range(value, bits_of(value)?, block, depth));
+                    return divided.range(operand(divided.dividend)?, operand(divided.divisor)?);
                 }
                 if operation == opcode::SUB && value.never_wraps() && a.is_non_negative() {
                     return Some(Range::new(0.max(a.low - b.high), a.high));
