@@ -20,6 +20,8 @@ mod language;
 mod levels;
 #[path = "core/local_arrays.rs"]
 mod local_arrays;
+#[path = "core/long_copies.rs"]
+mod long_copies;
 #[path = "core/loops.rs"]
 mod loops;
 #[path = "core/memory.rs"]

@@ -9,7 +9,7 @@
 //! one by one, LLVM would read them so from memory, too, and move the loads apart. The variable need not be aligned for it: until it is in
 //! registers it is a stack slot, which can be.
 
-use crate::llvm::{Module, Value, opcode};
+use crate::llvm::{Module, Place, Value, opcode};
 
 /// The size that one instruction moves, and the alignment that it needs.
 const VECTOR: u64 = 16;
@@ -66,6 +66,11 @@ fn slot(copy: Value<'_>, operand: u32) -> Option<Value<'_>> {
 }
 
 fn replace(copy: Value<'_>) {
-    copy.build_vector_copy_before();
+    let (Some(to), Some(from)) = (copy.operand(TO), copy.operand(FROM)) else {
+        return;
+    };
+    let words = Place::before(copy).access_type(VECTOR);
+    let load = copy.build_load_before(words, from, VECTOR as u32);
+    copy.build_store_before(load, to, VECTOR as u32);
     copy.erase();
 }

@@ -35,6 +35,7 @@ mod lines;
 mod local_alignment;
 mod local_arrays;
 mod local_atomics;
+mod long_copies;
 mod loops;
 mod narrow;
 mod needless_barriers;

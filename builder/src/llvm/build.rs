@@ -58,29 +58,6 @@ impl<'c> Value<'c> {
         self.wrap(call)
     }
 
-    /// Puts a load of four words from operand 1 and a store of them to operand 0 before this call, aligned to 16.
-    pub fn build_vector_copy_before(self) {
-        let api = self.api();
-        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
-        unsafe {
-            let (to, from) = (
-                (api.LLVMGetOperand)(self.raw, 0),
-                (api.LLVMGetOperand)(self.raw, 1),
-            );
-            let words = (api.LLVMVectorType)((api.LLVMInt32TypeInContext)(self.context.raw), 4);
-            let location = (api.LLVMInstructionGetDebugLoc)(self.raw);
-            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
-            (api.LLVMPositionBuilderBefore)(builder, self.raw);
-            let load = (api.LLVMBuildLoad2)(builder, words, from, c"".as_ptr());
-            let store = (api.LLVMBuildStore)(builder, load, to);
-            (api.LLVMDisposeBuilder)(builder);
-            for access in [load, store] {
-                (api.LLVMSetAlignment)(access, 16);
-                (api.LLVMInstructionSetDebugLoc)(access, location);
-            }
-        }
-    }
-
     /// Puts a phi of the type of `like`, without values, before this one.
     pub fn build_phi_before(self, like: Value<'c>) -> Value<'c> {
         self.build_before(|api, builder| {

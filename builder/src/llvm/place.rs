@@ -113,6 +113,25 @@ impl<'c> Place<'c> {
         self.integer_type(8)
     }
 
+    /// The type that an instruction loads or stores so many bytes by: an integer, or four words.
+    pub fn access_type(self, bytes: u64) -> sys::TypeRef {
+        let api = self.anchor.api();
+        match bytes {
+            // SAFETY: the type is one of the living context (the invariant of `Value`).
+            16 => unsafe { (api.LLVMVectorType)(self.integer_type(32), 4) },
+            _ => self.integer_type(8 * bytes as u32),
+        }
+    }
+
+    /// A type's number zero, or zeros.
+    pub fn zero(self, ty: sys::TypeRef) -> Value<'c> {
+        Value {
+            // SAFETY: `ty` is a type of the living context (the invariant of `Value`).
+            raw: unsafe { (self.anchor.api().LLVMConstNull)(ty) },
+            context: self.anchor.context,
+        }
+    }
+
     fn integer_type(self, bits: u32) -> sys::TypeRef {
         let api = self.anchor.api();
         // SAFETY: the context is living (the invariant of `Value`).

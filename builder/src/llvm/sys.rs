@@ -210,6 +210,7 @@ api! { every version {
     fn LLVMIsAGlobalVariable(ValueRef) -> ValueRef;
     fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
     fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
+    fn LLVMConstNull(TypeRef) -> ValueRef;
     fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
     fn LLVMIsAConstantFP(ValueRef) -> ValueRef;
     fn LLVMConstRealGetDouble(ValueRef, *mut Bool) -> f64;
@@ -286,7 +287,6 @@ api! { every version {
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
     fn LLVMIntTypeInContext(ContextRef, c_uint) -> TypeRef;
     fn LLVMInt64TypeInContext(ContextRef) -> TypeRef;
-    fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
     fn LLVMVectorType(TypeRef, c_uint) -> TypeRef;
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
     fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;

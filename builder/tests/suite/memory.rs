@@ -155,3 +155,51 @@ fn managed_statics_are_marked() {
         "{line}"
     );
 }
+
+#[test]
+fn long_arrays_are_filled_by_as_much_as_an_instruction_takes() {
+    let body = body(features(), "long_array_filled");
+    assert_eq!(count(&body, "st.local.v4.b32"), 10, "{body:#?}");
+    assert_eq!(count(&body, ".b8"), 0, "{body:#?}");
+}
+
+#[test]
+fn long_arrays_are_copied_by_their_elements() {
+    let body = body(features(), "long_array_copied");
+    assert_eq!(count(&body, "ld.global.nc.b32"), 40, "{body:#?}");
+    assert_eq!(count(&body, "st.global.b32"), 40, "{body:#?}");
+    assert_eq!(count(&body, "bra"), 0, "{body:#?}");
+}
+
+#[test]
+fn very_long_arrays_are_copied_in_a_loop_by_their_elements() {
+    let body = body(features(), "very_long_array_copied");
+    assert_eq!(count(&body, "ld.global.nc.b64"), 9, "{body:#?}");
+    assert_eq!(count(&body, "st.global.b64"), 9, "{body:#?}");
+    assert_eq!(count(&body, "bra"), 1, "{body:#?}");
+}
+
+#[test]
+fn as_many_elements_as_run_time_says_are_copied_one_by_one() {
+    let body = body(features(), "elements_copied");
+    assert!(count(&body, "ld.global.nc.b32") >= 1, "{body:#?}");
+    assert_eq!(count(&body, ".b8"), 0, "{body:#?}");
+}
+
+#[test]
+fn bytes_at_any_place_are_copied_one_by_one() {
+    let body = body(features(), "bytes_copied");
+    assert!(count(&body, "ld.global.nc.b8") >= 1, "{body:#?}");
+    assert_eq!(count(&body, "global.nc.b32"), 0, "{body:#?}");
+}
+
+/// The loads of a part do not wait for its stores: the code generator would store each word before it loads the next one.
+#[test]
+fn a_part_is_loaded_before_it_is_stored() {
+    let body = body(features(), "long_array_copied");
+    let is_load = |line: &str| line.starts_with("ld.global");
+    let is_store = |line: &str| line.starts_with("st.global");
+    let accesses = body.iter().filter(|l| is_load(l) || is_store(l));
+    let loads: Vec<bool> = accesses.map(|line| is_load(line)).collect();
+    assert_eq!(loads[..32], [[true; 16], [false; 16]].concat(), "{body:#?}");
+}

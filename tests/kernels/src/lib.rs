@@ -32,6 +32,7 @@ pub mod index32;
 pub mod language;
 pub mod local_arrays;
 pub mod local_atomics;
+pub mod long_copies;
 pub mod loops;
 pub mod matrix;
 pub mod memory;

@@ -12,7 +12,7 @@ use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
     cold_values, copies, dump, fall_through, float, inclusive_ranges, joined_checks,
-    joined_conditions, late_stores, launch_facts, launch_parameters,
+    joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
@@ -163,6 +163,7 @@ fn compile_here(
     local_alignment::raise(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
+    long_copies::split(&module);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
     atomics::restore(&module);
