@@ -88,7 +88,7 @@ const CHANGES: [Change; 2] = [
             file: STEP_BY,
             how: How::Text {
                 old: "        StepBy { iter, step_minus_one: step - 1, first_take: true }\n",
-                new: "        let indices = iter.first_indices();
+                new: "        let (indices, step) = iter.beginning(step);
         StepBy { iter, step_minus_one: step - 1, first_take: true, indices }\n",
             },
         },

@@ -34,7 +34,8 @@ fn where_an_index_stays_unknown_nothing_is_unrolled() {
     for kernel in ["array_of_any_index", "array_of_many_bytes"] {
         let body = body(features(), kernel);
         assert!(is_in_local_memory(&body), "{kernel}: {body:#?}");
-        let stores = count(&body, "st.local");
+        // Without those of the zeros that it begins with.
+        let stores = count(&body, "st.local.b");
         // At most the four rounds that LLVM makes at once.
         assert!(stores < 16, "{kernel}: {body:#?}");
     }
