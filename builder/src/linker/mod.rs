@@ -38,6 +38,7 @@ mod local_atomics;
 mod loops;
 mod narrow;
 mod needless_barriers;
+mod panic_messages;
 mod panic_sites;
 mod panic_tails;
 mod panics;

@@ -4,6 +4,7 @@
 //! registers as the hungriest function of it. The device library defines cheap functions of the same signatures
 //! (`warpsmith_device::panic::cheap`); a crate without that library keeps those of `core`.
 
+use super::panic_messages::UNWRAP_FAILED;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
 /// The function in `core`, and the symbol that replaces it.
@@ -54,7 +55,7 @@ pub(super) fn replace(module: &Module<'_>) {
 }
 
 /// A function of more instructions does more than to panic.
-const MOST_OF_WRAPPER: usize = 32;
+const MOST_OF_WRAPPER: usize = 64;
 
 /// Lets functions be inlined that do nothing but panic, such as `core::option::unwrap_failed`: what they say and where is then known in the
 /// call.
@@ -68,7 +69,9 @@ pub(super) fn inline_wrappers(module: &Module<'_>) {
         let is_wrapper = !function.is_declaration()
             && function.has_flag(Attribute::Function, "noreturn")
             && !panics.contains(&function)
-            && is_short_way_to(function, &panics);
+            && is_short_way_to(function, &panics)
+            // It is known as a whole, together with the type of the error.
+            && crate::names::demangle(&function.name()) != UNWRAP_FAILED;
         if !is_wrapper {
             continue;
         }
@@ -118,7 +121,7 @@ pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String
 }
 
 /// `core`'s function for every panic with a message.
-fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
+pub(super) fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
     let is_panic_fmt = |f: &Value<'_>| {
         let symbol = f.name();
         // Demangling every symbol would take longer.
@@ -153,4 +156,22 @@ pub(super) fn redirect_literals(module: &Module<'_>) {
             call.erase();
         }
     }
+}
+
+/// The text of a constant, of which so many bytes are it.
+pub(super) fn text(start: Value<'_>, length: Value<'_>) -> Option<String> {
+    let length = usize::try_from(length.as_integer()?).ok()?;
+    if length == 0 {
+        return Some(String::new());
+    }
+    String::from_utf8(bytes(start)?.get(..length)?.to_vec()).ok()
+}
+
+/// The bytes of a constant.
+pub(super) fn bytes(constant: Value<'_>) -> Option<Vec<u8>> {
+    if constant.kind() != ValueKind::Global || !constant.is_constant_global() {
+        return None;
+    }
+    let value = constant.initialiser()?;
+    value.as_bytes().or_else(|| value.element(0)?.as_bytes())
 }

@@ -14,7 +14,8 @@ pub fn panics(x: &[u32], thread_number: u32, way: u32, mut out: PerThread<[u32]>
                     *out = x[past];
                 }
             }
-            1 => panic!("thread {index} has had enough of {way}"),
+            // With a width: such a message is put together in the kernel.
+            1 => panic!("thread {index:>2} has had enough of {way}"),
             2 => assert_eq!(x[0], x[0] + 1, "not equal"),
             _ => {
                 if let Some(out) = out.mine() {
