@@ -140,6 +140,8 @@ pub(super) struct Message<'c> {
     values: Vec<(Value<'c>, Shape)>,
     /// Whether all of the text is free of what would be taken for a placeholder.
     is_plain: bool,
+    /// What has put the functions that format in place.
+    stores: Vec<Value<'c>>,
 }
 
 impl<'c> Message<'c> {
@@ -210,6 +212,11 @@ impl<'c> Message<'c> {
         })
     }
 
+    /// Takes away what only formatting has read: behind the panic the thread reads nothing.
+    pub fn forget_functions(&self) {
+        self.stores.iter().for_each(|store| store.erase());
+    }
+
     fn push(&mut self, text: &str) {
         self.is_plain &= is_free_of_placeholders(text);
         self.text.push_str(text);
@@ -255,11 +262,13 @@ impl<'c> Message<'c> {
             match piece {
                 Piece::Text(text) => self.push(text),
                 Piece::Argument(n) => {
-                    let shape = Shape::formatted_by(stored.at(16 * n as u64 + 8)?)?;
-                    self.push_value(stored.at(16 * n as u64)?, shape)?;
+                    let [value, function] = [0, 8].map(|part| stored.at(16 * n as u64 + part));
+                    let shape = Shape::formatted_by(function?)?;
+                    self.push_value(value?, shape)?;
                 }
             }
         }
+        self.stores.extend(stored.0.iter().map(|known| known.store));
         Some(())
     }
 }
@@ -308,11 +317,18 @@ fn pieces(template: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
+/// A pointer in a stack slot.
+struct Known<'c> {
+    offset: u64,
+    value: Value<'c>,
+    store: Value<'c>,
+}
+
 /// The pointers that lie in a stack slot.
-struct Stored<'c>(Vec<(u64, Value<'c>)>);
+struct Stored<'c>(Vec<Known<'c>>);
 
 impl<'c> Stored<'c> {
-    /// What the block of a call has stored in `slot` before it.
+    /// What the block of a call has stored in `slot` before it, and has not read.
     fn before(module: &Module<'c>, call: Value<'c>, slot: Value<'c>) -> Option<Stored<'c>> {
         if !is_slot(slot) {
             return None;
@@ -326,10 +342,20 @@ impl<'c> Stored<'c> {
                     match place_in_slot(module, to) {
                         Some((other, _)) if other != slot => {}
                         Some((_, offset)) if value.is_pointer() && offset % 8 == 0 => {
-                            stored.0.retain(|(known, _)| *known != offset);
-                            stored.0.push((offset, value));
+                            stored.0.retain(|known| known.offset != offset);
+                            stored.0.push(Known {
+                                offset,
+                                value,
+                                store: instruction,
+                            });
                         }
                         _ => stored.0.clear(),
+                    }
+                }
+                opcode::LOAD => {
+                    let place = place_in_slot(module, instruction.operand(0)?);
+                    if place.is_none_or(|(other, _)| other == slot) {
+                        stored.0.clear();
                     }
                 }
                 opcode::CALL if is_lifetime(instruction) => {}
@@ -343,7 +369,7 @@ impl<'c> Stored<'c> {
 
     fn at(&self, offset: u64) -> Option<Value<'c>> {
         let mut stored = self.0.iter();
-        stored.find_map(|(known, value)| (*known == offset).then_some(*value))
+        stored.find_map(|known| (known.offset == offset).then_some(known.value))
     }
 }
 

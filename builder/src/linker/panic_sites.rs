@@ -108,7 +108,29 @@ impl Sites {
         self.first + index as u32
     }
 
-    /// Replaces the panics whose places are known.
+    /// Replaces the formatted panics of these functions whose places and messages are known. What only formats is not used any more then.
+    pub(super) fn replace_formatted<'c>(
+        &mut self,
+        module: &Module<'c>,
+        is_meant: impl Fn(Value<'c>) -> bool,
+    ) {
+        let Some(panic_at) = module.function(PANIC_AT).filter(|f| !f.is_declaration()) else {
+            return;
+        };
+        for (function, formatting) in panic_messages::functions(module) {
+            for call in function.calls() {
+                if call.function().is_some_and(&is_meant)
+                    && let Some((message, location)) = Message::of(module, call, &formatting)
+                    && self.message(call, &message, location, panic_at).is_some()
+                {
+                    call.erase();
+                    message.forget_functions();
+                }
+            }
+        }
+    }
+
+    /// Replaces the panics of the device library's whose places are known.
     pub(super) fn replace(&mut self, module: &Module<'_>) {
         let handler = |name| {
             let function = module.function(name);
@@ -128,15 +150,6 @@ impl Sites {
                     _ => self.two_numbers(name, call, panic_at),
                 };
                 if replaced.is_some() {
-                    call.erase();
-                }
-            }
-        }
-        for (function, formatting) in panic_messages::functions(module) {
-            for call in function.calls() {
-                if let Some((message, location)) = Message::of(module, call, &formatting)
-                    && self.message(call, &message, location, panic_at).is_some()
-                {
                     call.erase();
                 }
             }
