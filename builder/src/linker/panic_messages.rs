@@ -226,6 +226,7 @@ impl<'c> Message<'c> {
     fn push_value(&mut self, pointer: Value<'c>, shape: Shape) -> Option<()> {
         let is_known = pointer.is_instruction()
             || pointer.kind() == ValueKind::Global
+            || pointer.constant_opcode().is_some()
             || pointer.parameter_of().is_some();
         if !(is_known && pointer.is_pointer()) {
             return None;

@@ -55,6 +55,7 @@ fn values_in_assertions_are_told() {
     says("asserts_with_values", values, &["7 is not below -3"]);
     says("asserts_with_one_value_twice", [7, 8], &["7, 8, 8, 7"]);
     says("asserts_with_references", [7, 8], &["7 8"]);
+    says("asserts_with_an_element", [100, 8], &["100 8"]);
 }
 
 #[test]
