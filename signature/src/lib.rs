@@ -23,8 +23,10 @@
 
 mod digest;
 mod encoding;
+mod form;
 mod text;
 
+pub use form::{Form, is_free_of_placeholders, placeholder};
 pub use text::{read, sign, unsigned};
 
 /// Symbols of the device library begin with this: they are not for the host's user.
@@ -53,32 +55,28 @@ pub struct Panic {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// The message. Where it [has numbers](Self::has_numbers), [`FIRST`] and [`SECOND`] in it stand for those.
+    /// The message. Where it [has values](Self::has_values), each [placeholder] in it stands for one.
     pub message: String,
-    /// Whether the message has numbers that only the thread knows.
-    pub has_numbers: bool,
+    /// Whether the message has values that only the thread knows.
+    pub has_values: bool,
 }
 
-/// Stands for the first number of a message.
-pub const FIRST: char = '\u{1}';
-/// Stands for the second number of a message.
-pub const SECOND: char = '\u{2}';
-
 impl Panic {
-    /// The message with its numbers.
+    /// The message with its values.
     ///
     /// ```
-    /// use warpsmith_signature::Panic;
+    /// use warpsmith_signature::{Form, Panic, placeholder};
     ///
-    /// let panic = Panic { message: "the len is \u{1} but the index is \u{2}".into(), has_numbers: true, ..Panic::default() };
-    /// assert_eq!(panic.message_with([3, 7]), "the len is 3 but the index is 7");
+    /// let [len, index] = [placeholder(0, Form::Unsigned), placeholder(1, Form::Signed)];
+    /// let message = format!("the len is {len} but the index is {index}");
+    /// let panic = Panic { message, has_values: true, ..Panic::default() };
+    /// assert_eq!(panic.message_with([3, -7_i64 as u64]), "the len is 3 but the index is -7");
     /// ```
-    pub fn message_with(&self, numbers: [u64; 2]) -> String {
-        if !self.has_numbers {
-            return self.message.clone();
+    pub fn message_with(&self, values: [u64; 2]) -> String {
+        match self.has_values {
+            true => form::fill(&self.message, values),
+            false => self.message.clone(),
         }
-        let [first, second] = numbers.map(|number| number.to_string());
-        self.message.replace(FIRST, &first).replace(SECOND, &second)
     }
 }
 

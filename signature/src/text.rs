@@ -7,7 +7,7 @@ use crate::encoding::{decode, encode};
 use crate::{Kernel, Panic, Reading, Signature, Variable};
 
 const FIRST: &str = "// warpsmith signature ";
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 const KERNEL: &str = "// kernel ";
 const VARIABLE: &str = "// variable ";
 const PANIC: &str = "// panic ";
@@ -49,12 +49,9 @@ pub unsafe fn sign(ptx: &str, signature: &Signature) -> String {
 fn write_panics(text: &mut String, panics: &[Panic]) {
     for panic in panics {
         let (file, message) = (encode(&panic.file), encode(&panic.message));
-        let has_numbers = u32::from(panic.has_numbers);
+        let has_values = u32::from(panic.has_values);
         let (line, column) = (panic.line, panic.column);
-        let _ = writeln!(
-            text,
-            "{PANIC}{file} {line} {column} {has_numbers} {message}"
-        );
+        let _ = writeln!(text, "{PANIC}{file} {line} {column} {has_values} {message}");
     }
 }
 
@@ -131,7 +128,7 @@ fn panic(line: &str) -> Option<Panic> {
         file: decode(words.next()?)?,
         line: words.next()?.parse().ok()?,
         column: words.next()?.parse().ok()?,
-        has_numbers: flag(words.next()?)?,
+        has_values: flag(words.next()?)?,
         message: decode(words.next()?)?,
     };
     words.next().is_none().then_some(panic)
@@ -217,7 +214,7 @@ mod tests {
             line,
             column: 5,
             message: "the len is \u{1}\nbut the index is \u{2}".into(),
-            has_numbers: line.is_multiple_of(2),
+            has_values: line.is_multiple_of(2),
         }
     }
 
@@ -266,7 +263,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = signed("").replace("signature 3", "signature 4");
+        let text = signed("").replace("signature 4", "signature 5");
         assert_eq!(
             read(&text),
             Reading::Unusable("it was built by another version of warpsmith")

@@ -30,6 +30,8 @@ mod memory;
 mod narrow;
 #[path = "core/output.rs"]
 mod output;
+#[path = "core/panics.rs"]
+mod panics;
 #[path = "core/safe.rs"]
 mod safe;
 #[path = "core/shared_memory.rs"]

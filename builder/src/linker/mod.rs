@@ -39,6 +39,7 @@ mod long_copies;
 mod loops;
 mod narrow;
 mod needless_barriers;
+mod panic_messages;
 mod panic_sites;
 mod panic_tails;
 mod panics;

@@ -1,13 +1,14 @@
 //! Panics at places that are known, by number.
 //!
-//! A panic whose location is a constant, and whose message is a literal or has two numbers of the thread's in it, needs no text on the
+//! A panic whose location is a constant, and whose message is a literal or has at most two values of the thread's in it, needs no text on the
 //! device: it becomes a call of the device library's `__warpsmith_panic_at`, which is given the number of the place; what is at
 //! that place stands in the module's signature. The numbers are those of the unit, so that a kernel is not compiled anew because of
 //! another one. `panic_tails` makes one of all of a function's calls.
 
 use serde::{Deserialize, Serialize};
-use warpsmith_signature::{COMMON_PANICS, FIRST, SECOND};
+use warpsmith_signature::{COMMON_PANICS, Form, placeholder};
 
+use super::panic_messages::{self, Message};
 use super::panics::{self, BOUNDS_CHECK, LITERAL, SLICE_INDEX};
 use super::symbols::LOCATION;
 use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
@@ -37,7 +38,7 @@ pub(super) struct Site {
     /// The number of its location among the unit's.
     pub location: usize,
     pub message: String,
-    pub has_numbers: bool,
+    pub has_values: bool,
 }
 
 /// The places of a unit, by their numbers.
@@ -89,10 +90,10 @@ impl Sites {
     }
 
     fn number(&mut self, location: usize, messages: &[(String, bool)]) -> u32 {
-        let sites = messages.iter().map(|(message, has_numbers)| Site {
+        let sites = messages.iter().map(|(message, has_values)| Site {
             location,
             message: message.clone(),
-            has_numbers: *has_numbers,
+            has_values: *has_values,
         });
         let sites: Vec<Site> = sites.collect();
         let known = self
@@ -107,7 +108,29 @@ impl Sites {
         self.first + index as u32
     }
 
-    /// Replaces the panics whose places are known.
+    /// Replaces the formatted panics of these functions whose places and messages are known. What only formats is not used any more then.
+    pub(super) fn replace_formatted<'c>(
+        &mut self,
+        module: &Module<'c>,
+        is_meant: impl Fn(Value<'c>) -> bool,
+    ) {
+        let Some(panic_at) = module.function(PANIC_AT).filter(|f| !f.is_declaration()) else {
+            return;
+        };
+        for (function, formatting) in panic_messages::functions(module) {
+            for call in function.calls() {
+                if call.function().is_some_and(&is_meant)
+                    && let Some((message, location)) = Message::of(module, call, &formatting)
+                    && self.message(call, &message, location, panic_at).is_some()
+                {
+                    call.erase();
+                    message.forget_functions();
+                }
+            }
+        }
+    }
+
+    /// Replaces the panics of the device library's whose places are known.
     pub(super) fn replace(&mut self, module: &Module<'_>) {
         let handler = |name| {
             let function = module.function(name);
@@ -133,15 +156,30 @@ impl Sites {
         }
     }
 
+    /// Puts a panic with a message of several parts before a call of another one; `None` if its place is not known.
+    fn message<'c>(
+        &mut self,
+        call: Value<'c>,
+        message: &Message<'c>,
+        location: Value<'c>,
+        to: Value<'c>,
+    ) -> Option<()> {
+        let number = self.number_at(location, &[message.text()], to.parameter(0)?)?;
+        let nothing = Value::undefined(to.parameter(1)?.ty(), call);
+        let [first, second] = message.load_before(call, nothing);
+        call.build_call_before(to, &[number, first, second]);
+        Some(())
+    }
+
     /// Puts a panic at a place before a call of another one; `None` if its place is not known.
     fn two_numbers<'c>(&mut self, name: &str, call: Value<'c>, to: Value<'c>) -> Option<()> {
         let (message, numbers) = if name == LITERAL {
             let nothing = Value::undefined(to.parameter(1)?.ty(), call);
-            let message = text(call.operand(0)?, call.operand(1)?)?;
+            let message = panics::text(call.operand(0)?, call.operand(1)?)?;
             ((message, false), [nothing, nothing])
         } else {
-            let message =
-                format!("index out of bounds: the len is {FIRST} but the index is {SECOND}");
+            let [len, index] = unsigned();
+            let message = format!("index out of bounds: the len is {len} but the index is {index}");
             ((message, true), [call.operand(1)?, call.operand(0)?])
         };
         let number = self.number_at(call.operand(2)?, &[message], to.parameter(0)?)?;
@@ -150,10 +188,11 @@ impl Sites {
     }
 
     fn range<'c>(&mut self, call: Value<'c>, to: Value<'c>) -> Option<()> {
+        let [first, second] = unsigned();
         let messages = [
-            format!("range start index {FIRST} out of range for slice of length {SECOND}"),
-            format!("range end index {FIRST} out of range for slice of length {SECOND}"),
-            format!("slice index starts at {FIRST} but ends at {SECOND}"),
+            format!("range start index {first} out of range for slice of length {second}"),
+            format!("range end index {first} out of range for slice of length {second}"),
+            format!("slice index starts at {first} but ends at {second}"),
         ];
         let messages = messages.map(|message| (message, true));
         let number = self.number_at(call.operand(3)?, &messages, to.parameter(0)?)?;
@@ -170,18 +209,9 @@ fn location_of(value: Value<'_>) -> Option<usize> {
     name.strip_prefix(LOCATION)?.parse().ok()
 }
 
-/// The text of a constant, of which so many bytes are it.
-fn text(start: Value<'_>, length: Value<'_>) -> Option<String> {
-    let length = usize::try_from(length.as_integer()?).ok()?;
-    if length == 0 {
-        return Some(String::new());
-    }
-    if start.kind() != ValueKind::Global {
-        return None;
-    }
-    let value = start.initialiser()?;
-    let bytes = value.as_bytes().or_else(|| value.element(0)?.as_bytes())?;
-    String::from_utf8(bytes.get(..length)?.to_vec()).ok()
+/// What stands for two unsigned numbers.
+fn unsigned() -> [String; 2] {
+    [0, 1].map(|index| placeholder(index, Form::Unsigned))
 }
 
 /// What keeps the panic a function, and a short one, until its calls are made one.
@@ -200,6 +230,8 @@ pub(super) fn hold(module: &Module<'_>) {
 pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
     let has_handlers = module.function(PANIC_AT).is_some();
     let replaced = REPLACED.iter().filter_map(|name| module.function(name));
+    let formatting = panic_messages::functions(module).into_iter();
+    let replaced = replaced.chain(formatting.map(|(function, _)| function));
     let calls = replaced.flat_map(Value::users);
     let calls = calls.filter(|user| user.kind() == ValueKind::Instruction);
     let users = calls.filter_map(|call| Some(call.function()?.name()));

@@ -4,6 +4,8 @@
 //! registers as the hungriest function of it. The device library defines cheap functions of the same signatures
 //! (`warpsmith_device::panic::cheap`); a crate without that library keeps those of `core`.
 
+use super::panic_messages::UNWRAP_FAILED;
+use super::panic_sites::PANIC_AT;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
 /// The function in `core`, and the symbol that replaces it.
@@ -56,6 +58,9 @@ pub(super) fn replace(module: &Module<'_>) {
 /// A function of more instructions does more than to panic.
 const MOST_OF_WRAPPER: usize = 32;
 
+/// The same of one that formats two values, which are not formatted where panics become panics at places.
+const MOST_OF_FORMATTING_WRAPPER: usize = 64;
+
 /// Lets functions be inlined that do nothing but panic, such as `core::option::unwrap_failed`: what they say and where is then known in the
 /// call.
 pub(super) fn inline_wrappers(module: &Module<'_>) {
@@ -64,11 +69,17 @@ pub(super) fn inline_wrappers(module: &Module<'_>) {
         .iter()
         .filter_map(|(_, symbol)| module.function(symbol));
     let panics: Vec<Value<'_>> = of_core.chain(replacing).collect();
+    let most = match module.function(PANIC_AT) {
+        Some(_) => MOST_OF_FORMATTING_WRAPPER,
+        None => MOST_OF_WRAPPER,
+    };
     for function in module.functions() {
         let is_wrapper = !function.is_declaration()
             && function.has_flag(Attribute::Function, "noreturn")
             && !panics.contains(&function)
-            && is_short_way_to(function, &panics);
+            && is_short_way_to(function, &panics, most)
+            // It is known as a whole, together with the type of the error.
+            && crate::names::demangle(&function.name()) != UNWRAP_FAILED;
         if !is_wrapper {
             continue;
         }
@@ -82,8 +93,8 @@ pub(super) fn inline_wrappers(module: &Module<'_>) {
     }
 }
 
-/// Whether a function calls one of these in its only block.
-fn is_short_way_to(function: Value<'_>, panics: &[Value<'_>]) -> bool {
+/// Whether a function calls one of these in its only block, which has at most so many instructions.
+fn is_short_way_to(function: Value<'_>, panics: &[Value<'_>], most: usize) -> bool {
     let blocks = function.blocks();
     let [block] = blocks[..] else {
         return false;
@@ -93,7 +104,7 @@ fn is_short_way_to(function: Value<'_>, panics: &[Value<'_>]) -> bool {
         .iter()
         .filter(|i| i.is_call())
         .map(|call| call.callee());
-    instructions.len() <= MOST_OF_WRAPPER
+    instructions.len() <= most
         && callees.any(|callee| callee.is_some_and(|callee| panics.contains(&callee)))
 }
 
@@ -118,7 +129,7 @@ pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String
 }
 
 /// `core`'s function for every panic with a message.
-fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
+pub(super) fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
     let is_panic_fmt = |f: &Value<'_>| {
         let symbol = f.name();
         // Demangling every symbol would take longer.
@@ -153,4 +164,22 @@ pub(super) fn redirect_literals(module: &Module<'_>) {
             call.erase();
         }
     }
+}
+
+/// The text of a constant, of which so many bytes are it.
+pub(super) fn text(start: Value<'_>, length: Value<'_>) -> Option<String> {
+    let length = usize::try_from(length.as_integer()?).ok()?;
+    if length == 0 {
+        return Some(String::new());
+    }
+    String::from_utf8(bytes(start)?.get(..length)?.to_vec()).ok()
+}
+
+/// The bytes of a constant.
+pub(super) fn bytes(constant: Value<'_>) -> Option<Vec<u8>> {
+    if constant.kind() != ValueKind::Global || !constant.is_constant_global() {
+        return None;
+    }
+    let value = constant.initialiser()?;
+    value.as_bytes().or_else(|| value.element(0)?.as_bytes())
 }

@@ -20,6 +20,7 @@ mod loops;
 mod memory;
 mod narrow;
 mod order;
+mod panics;
 mod projects;
 mod stores;
 mod support;

@@ -10,12 +10,12 @@
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, location, block, thread | at least 14 registers; where a message has arguments of its own, 50 registers and a stack for `core`'s formatting |
+//! | `"message"` | message, location, block, thread | at least 14 registers; where a message has other arguments than two plain values, up to 255 registers and a stack for `core`'s formatting |
 //! | `"location"` | location, block, thread, and the message where it needs no formatting | at least 14 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
-//! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect` and literal messages
-//! the record has a number, and the host has the text.)
+//! (Measured with ptxas 13 for `sm_90`. 32 still let a multiprocessor be filled. Of bounds checks, slices, `unwrap`, `expect`, literal messages and those with at
+//! most two plain values the record has a number, and the host has the text.)
 //!
 //! and `warpsmith_after_panic` whether the thread then ends alone (`"exit"`: the rest of the grid goes on, and the CUDA
 //! context stays alive) or takes the grid with it (`"trap"`: for kernels in which others would wait for it for ever;

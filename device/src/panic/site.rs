@@ -1,6 +1,6 @@
 //! Panics at places that the linker knows: the thread records the place's number, and the host has its text.
 //!
-//! The linker replaces a panic whose location is a constant, and whose message is one but for two numbers, by a call of
+//! The linker replaces a panic whose location is a constant, and whose message is one but for two values of at most 64 bits, by a call of
 //! [`__warpsmith_panic_at`]; it then makes all of a function's calls one, and inlines it. So a kernel that can panic has no call in it,
 //! and no text.
 
@@ -8,7 +8,7 @@ use core::mem::offset_of;
 
 use super::{PanicRecord, claim};
 
-/// Records a panic at the place of this number, with the numbers of its message, and ends the thread.
+/// Records a panic at the place of this number, with the values of its message, and ends the thread.
 #[unsafe(no_mangle)]
 fn __warpsmith_panic_at(site: u32, first: u64, second: u64) -> ! {
     let record = claim::claim();

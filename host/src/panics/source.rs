@@ -218,7 +218,7 @@ impl Source {
                 line: text.line,
                 column: text.column,
                 message: text.message().into(),
-                has_numbers: false,
+                has_values: false,
             },
             None => Panic {
                 file: String::new(),
@@ -227,7 +227,7 @@ impl Source {
                 message: format!(
                     "(place and message were not kept: a stream keeps {TEXTS} that are made in the kernel between two waits)"
                 ),
-                has_numbers: false,
+                has_values: false,
             },
         });
         KernelPanic {

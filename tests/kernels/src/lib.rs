@@ -42,6 +42,7 @@ pub mod mma;
 pub mod multicast;
 pub mod narrow;
 pub mod output;
+pub mod panics;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;

@@ -14,7 +14,7 @@ pub fn panics(x: &[u32], thread_number: u32, way: u32, mut out: PerThread<[u32]>
                     *out = x[past];
                 }
             }
-            1 => panic!("thread {index} has had enough of {way}"),
+            1 => panic!("thread {index:>2} has had enough of {way}"), // Formatted here, as it has a width.
             2 => assert_eq!(x[0], x[0] + 1, "not equal"),
             _ => {
                 if let Some(out) = out.mine() {

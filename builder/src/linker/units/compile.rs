@@ -11,7 +11,7 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
-    cold_values, copies, dump, fall_through, float, inclusive_ranges, joined_checks,
+    cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel, joined_checks,
     joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
@@ -107,14 +107,17 @@ fn compile_here(
     let mut sites = Sites::of(&module);
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
-    sites.replace(&module);
-    panic_sites::hold(&module);
+    sites.replace_formatted(&module, is_kernel);
     replaced::replace(&module);
     for handler in literal_handler.into_iter().chain(replacements) {
         handler.internalise();
     }
     // Not before: it takes away declarations, too, of what only now is used.
     module.run_passes("globaldce", None)?;
+    // What formats may panic, too: no place of it has a number if nothing formats any more.
+    sites.replace_formatted(&module, |_| true);
+    sites.replace(&module);
+    panic_sites::hold(&module);
     launch_facts::fold(&module);
     pointer_values::restore(&module);
     copies::widen_of_slots(&module);
@@ -151,6 +154,7 @@ fn compile_here(
     joined_checks::merge(&module);
     narrow::implied::leave_out(&module);
     // Of what was inlined meanwhile, too.
+    sites.replace_formatted(&module, |_| true);
     sites.replace(&module);
     for handler in site_handlers {
         handler.internalise();

@@ -91,7 +91,7 @@ impl Unit {
                 let location = self.locations.get(site.location);
                 location.map_or_else(Panic::default, |location| Panic {
                     message: site.message.clone(),
-                    has_numbers: site.has_numbers,
+                    has_values: site.has_values,
                     ..location.panic()
                 })
             })
