@@ -29,6 +29,12 @@ pub fn find_or_fetch(toolchain: &Toolchain) -> Result<PathBuf, BuildError> {
     if let Some(found) = find(toolchain) {
         return Ok(found);
     }
+    // Of two `rustup component add` at once, one fails.
+    let lock = format!("{}.fetch.lock", cache_name(toolchain));
+    let _lock = cache::lock(&cache::folder()?.join(lock))?;
+    if let Some(found) = find(toolchain) {
+        return Ok(found);
+    }
     let mut tried = Vec::new();
     eprintln!("warpsmith: fetching the source of `core` with `rustup component add rust-src`");
     match with_rustup(toolchain) {
