@@ -287,3 +287,9 @@ fn factors_of_a_product_that_is_not_zero_are_not_zero() {
     let division = position(&body, RECIPROCAL);
     assert_eq!(count(&body[..division], "setp"), 1, "{body:#?}");
 }
+
+#[test]
+fn the_lower_half_of_a_product_says_nothing_of_its_factors() {
+    let body = body(features(), "low_half_of_product");
+    assert_eq!(count(&body, "setp"), 3, "{body:#?}");
+}

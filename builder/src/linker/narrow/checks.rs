@@ -9,7 +9,7 @@ use super::dominators::Dominators;
 use super::orders::below;
 use super::parts;
 use super::unequal::{is_behind, is_one_before};
-use super::values::Values;
+use super::values::{Values, bits_of};
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
 
 /// How many operations and comparisons are looked through.
@@ -19,9 +19,7 @@ const DEPTH: u32 = 6;
 pub(super) fn is_comparison(instruction: Value<'_>) -> bool {
     instruction.opcode() == opcode::ICMP
         && below(instruction).is_some()
-        && instruction.operand(0).is_some_and(|number| {
-            !number.is_pointer() && number.integer_bits().is_some_and(|bits| bits <= 64)
-        })
+        && instruction.operand(0).and_then(bits_of).is_some()
 }
 
 /// Replaces the comparisons that are decided; whether there were any.
@@ -43,9 +41,10 @@ pub(super) fn run(dominators: &Dominators<'_>) -> bool {
 
 /// Whether a comparison holds, if that is known.
 pub(super) fn decided<'c>(comparison: Value<'c>, known: &Known<'_, 'c>) -> Option<bool> {
+    comparison.operand(0).and_then(bits_of)?;
     if let predicate @ (predicate::EQUAL | predicate::NOT_EQUAL) = comparison.predicate() {
         let is_zero = comparison.operand(1)?.as_integer() == Some(0);
-        let left = comparison.operand(0).filter(|left| !left.is_pointer())?;
+        let left = comparison.operand(0)?;
         let is_positive = is_zero && known.ends(known.core(left)).0 > 0;
         return is_positive.then_some(predicate == predicate::NOT_EQUAL);
     }

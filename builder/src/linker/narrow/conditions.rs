@@ -5,7 +5,7 @@ use super::dominators::Dominators;
 use super::parts;
 use super::ranges::Range;
 use super::unequal::Unequal;
-use super::values::Values;
+use super::values::{Values, bits_of};
 use crate::llvm::{Block, Value, opcode, predicate};
 
 /// How many extensions are looked through.
@@ -105,7 +105,7 @@ impl<'v, 'c> Known<'v, 'c> {
     /// Adds that `comparison` is `holds`.
     fn add(&mut self, comparison: Value<'c>, holds: bool) -> Option<()> {
         let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-        if left.is_pointer() {
+        if bits_of(left).is_none() {
             return None;
         }
         let (left, right) = (self.core(left), self.core(right));
@@ -161,7 +161,9 @@ impl<'v, 'c> Known<'v, 'c> {
             };
             let is_same = match value.opcode() {
                 opcode::ZEXT => true,
-                opcode::TRUNC => self.ends(operand).1 <= u64::MAX >> (64 - bits),
+                opcode::TRUNC => {
+                    bits_of(operand).is_some() && self.ends(operand).1 <= u64::MAX >> (64 - bits)
+                }
                 _ => false,
             };
             if !is_same {

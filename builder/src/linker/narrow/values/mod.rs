@@ -108,7 +108,7 @@ impl<'d, 'c> Values<'d, 'c> {
 }
 
 /// The width of an integer of at most 64 bits.
-fn bits_of(value: Value<'_>) -> Option<u32> {
+pub(super) fn bits_of(value: Value<'_>) -> Option<u32> {
     let bits = value.integer_bits().filter(|bits| (1..=64).contains(bits));
     bits.filter(|_| !value.is_pointer())
 }
