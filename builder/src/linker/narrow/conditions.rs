@@ -105,9 +105,7 @@ impl<'v, 'c> Known<'v, 'c> {
     /// Adds that `comparison` is `holds`.
     fn add(&mut self, comparison: Value<'c>, holds: bool) -> Option<()> {
         let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-        if bits_of(left).is_none() {
-            return None;
-        }
+        bits_of(left)?;
         let (left, right) = (self.core(left), self.core(right));
         match (comparison.predicate(), holds) {
             (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
