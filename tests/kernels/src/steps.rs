@@ -54,7 +54,7 @@ where
     digest.add(rest.next());
 }
 
-/// [`ways`] through iterators over slices of all kinds that have indices, from `skip` on, each of `step` elements.
+/// All ways through iterators over slices of all kinds that have indices, from `skip` on, each of `step` elements.
 pub fn digest_of_steps(values: &[u32], skip: usize, step: usize) -> u64 {
     let mut digest = Digest(0);
     let wide = |x: &u32| u64::from(*x);
