@@ -36,11 +36,11 @@ pub fn widen_of_slots(module: &Module<'_>) {
     }
 }
 
-/// The operands of a `memcpy(to, from, size, volatile)`.
-const TO: u32 = 0;
-const FROM: u32 = 1;
-const SIZE: u32 = 2;
-const VOLATILE: u32 = 3;
+/// The operands of a `memcpy(to, from, size, volatile)`; a `memset` has a byte in the place of the second.
+pub(super) const TO: u32 = 0;
+pub(super) const FROM: u32 = 1;
+pub(super) const SIZE: u32 = 2;
+pub(super) const VOLATILE: u32 = 3;
 
 /// The copies of one vector.
 fn vectors<'c>(module: &Module<'c>) -> Vec<Value<'c>> {

@@ -8,6 +8,7 @@
 //! The code generator makes wide accesses of short ones alone. Of others it makes loops that go from byte to byte, however well both sides are
 //! aligned: `let stack = [0u32; 32]` would be 128 stores.
 
+use super::copies::{FROM, SIZE, TO, VOLATILE};
 use super::narrow::products;
 use crate::llvm::{Module, Place, Value, opcode, predicate};
 
@@ -22,12 +23,6 @@ const WIDEST: u64 = 16;
 
 /// How far it is followed of what a length is a multiple.
 const DEEPEST: u32 = 4;
-
-/// The operands of `memcpy(to, from, size, volatile)` and `memset(to, byte, size, volatile)`.
-const TO: u32 = 0;
-const FROM: u32 = 1;
-const SIZE: u32 = 2;
-const VOLATILE: u32 = 3;
 
 /// Takes apart all that are long, or of a length that is known only at run time.
 pub(super) fn split(module: &Module<'_>) {

@@ -35,7 +35,7 @@ pub(super) fn functions<'c>(module: &Module<'c>) -> Vec<(Value<'c>, Formatting)>
             return None;
         }
         let path = path(&symbol);
-        if path == UNWRAP_FAILED {
+        if path == panics::UNWRAP_FAILED {
             return Some((function, Formatting::Unwrap));
         }
         let types = path
@@ -47,9 +47,6 @@ pub(super) fn functions<'c>(module: &Module<'c>) -> Vec<(Value<'c>, Formatting)>
     });
     of_arguments.into_iter().chain(others).collect()
 }
-
-/// What `Result::unwrap` and `Result::expect` call.
-pub(super) const UNWRAP_FAILED: &str = "core::result::unwrap_failed";
 
 /// A symbol's path. Linking adds a number to a name that two private functions have.
 fn path(symbol: &str) -> String {

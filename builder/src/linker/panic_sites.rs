@@ -9,14 +9,11 @@ use serde::{Deserialize, Serialize};
 use warpsmith_signature::{COMMON_PANICS, Form, placeholder};
 
 use super::panic_messages::{self, Message};
-use super::panics::{self, BOUNDS_CHECK, LITERAL, SLICE_INDEX};
+use super::panics::{self, BOUNDS_CHECK, LITERAL, PANIC_AT, SLICE_INDEX};
 use super::symbols::LOCATION;
 use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
 
-/// The device library's panic at a place.
-pub(super) const PANIC_AT: &str = "__warpsmith_panic_at";
-
-/// The same of a range that is wrong in one of three ways.
+/// The device library's panic at a range that is wrong in one of three ways.
 const PANIC_AT_RANGE: &str = "__warpsmith_panic_at_range";
 
 /// Both: they are needed before anything calls them.

@@ -2,7 +2,8 @@
 //!
 //! The block has no call in it, so the kernel gets no registers for one. It is in the function once, however many checks that has.
 
-use super::panic_sites::{HELD, PANIC_AT};
+use super::panic_sites::HELD;
+use super::panics::PANIC_AT;
 use crate::llvm::{Attribute, Module, Value};
 
 /// Makes all calls of the device library's panic one a function, and inlines that.

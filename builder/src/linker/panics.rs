@@ -4,8 +4,6 @@
 //! registers as the hungriest function of it. The device library defines cheap functions of the same signatures
 //! (`warpsmith_device::panic::cheap`); a crate without that library keeps those of `core`.
 
-use super::panic_messages::UNWRAP_FAILED;
-use super::panic_sites::PANIC_AT;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
 /// The function in `core`, and the symbol that replaces it.
@@ -24,6 +22,12 @@ pub(super) const SLICE_INDEX: &str = "__warpsmith_slice_index_fail";
 
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
 pub(super) const LITERAL: &str = "__warpsmith_expect_failed";
+
+/// The device library's panic at a place.
+pub(super) const PANIC_AT: &str = "__warpsmith_panic_at";
+
+/// What `Result::unwrap` and `Result::expect` call.
+pub(super) const UNWRAP_FAILED: &str = "core::result::unwrap_failed";
 
 /// The symbols that replace others.
 pub(super) fn replacements() -> impl Iterator<Item = &'static str> {

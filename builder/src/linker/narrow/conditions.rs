@@ -2,7 +2,7 @@
 
 use super::decided;
 use super::dominators::Dominators;
-use super::parts;
+use super::factors;
 use super::ranges::Range;
 use super::unequal::Unequal;
 use super::values::{Values, bits_of};
@@ -127,7 +127,7 @@ impl<'v, 'c> Known<'v, 'c> {
             (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
                 if right.as_integer() == Some(0) =>
             {
-                for factor in parts::of_not_zero(left) {
+                for factor in factors::of_not_zero(left) {
                     self.push(right, self.core(factor), true);
                 }
             }

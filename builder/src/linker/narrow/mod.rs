@@ -14,6 +14,7 @@ mod distances;
 pub(super) mod dominators;
 mod early_divisions;
 mod empty_rounds;
+mod factors;
 mod highest_bits;
 pub(super) mod implied;
 mod indices;
