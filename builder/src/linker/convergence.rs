@@ -6,14 +6,19 @@
 //! functions that turn out not to need it. Inline assembly is marked by its instructions, so that plain
 //! arithmetic in `asm!` stays free to move.
 
-use crate::linker::template::statements;
+use crate::linker::template::{Statement, statements};
 use crate::llvm::{Attribute, Module, ValueKind};
 use warpsmith_isa::effect::Convergence;
 use warpsmith_isa::forms_of;
 
 /// Whether an assembly template holds an instruction in which threads meet.
 pub fn is_convergent_asm(template: &str) -> bool {
-    statements(template).any(|statement| match statement.form() {
+    statements(template).any(is_convergent)
+}
+
+/// Whether threads meet in an instruction of a template.
+pub(super) fn is_convergent(statement: Statement<'_>) -> bool {
+    match statement.form() {
         Some(form) => form.convergence() != Convergence::Independent,
         // The tables lack it; an unknown form of an instruction in which threads meet is taken for another one of these.
         None => {
@@ -22,7 +27,7 @@ pub fn is_convergent_asm(template: &str) -> bool {
                 || forms_of(statement.opcode())
                     .any(|form| form.convergence != Convergence::Independent)
         }
-    })
+    }
 }
 
 /// Marks functions, calls and assembly of the whole module.

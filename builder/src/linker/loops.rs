@@ -24,6 +24,22 @@ impl<'c> Loop<'c> {
         to.find(|to| *to != self.header)
     }
 
+    /// The blocks that each round goes through first, and where each leads on to inside: up to the latch, or to the first block that leads on to several.
+    pub(super) fn first_blocks(&self) -> Vec<(Block<'c>, Block<'c>)> {
+        let mut first = Vec::new();
+        let mut block = self.header;
+        while block != self.latch {
+            let mut inside = block.successors();
+            inside.retain(|to| self.blocks.contains(to));
+            let &[next] = &inside[..] else {
+                break;
+            };
+            first.push((block, next));
+            block = next;
+        }
+        first
+    }
+
     /// Whether no ways inside meet again that parted: each round that does not leave the loop goes through all blocks.
     pub(super) fn is_straight(&self) -> bool {
         let all = self.blocks.iter().flat_map(|block| block.successors());

@@ -135,13 +135,29 @@ fn a_check_of_what_a_round_has_read_stays() {
     assert_eq!(rounds_at_once(&body), 1, "{body:#?}");
 }
 
+/// The threads of a warp agree on the copy without checks before the loop.
 #[test]
-fn threads_that_meet_in_a_loop_with_checks_meet_in_one_place() {
+fn a_warp_whose_threads_meet_in_a_loop_with_checks_votes_before_it() {
     let body = body(features(), "loop_over_places_with_shuffles");
-    let shuffles = count(&body, "shfl.sync");
-    assert_eq!(count(&body, LOAD), shuffles, "{body:#?}");
-    // As many panics as in the source: each copy of a round has its check.
-    assert!(shuffles == 1 || shuffles == 5, "{body:#?}");
+    assert_eq!(count(&body, "vote.sync.all"), 1, "{body:#?}");
+    let four = pieces(&body).find(|piece| count(piece, "shfl.sync") == 4);
+    let four = four.unwrap_or_else(|| panic!("no rounds without checks: {body:#?}"));
+    assert_eq!(count(four, LOAD), 4, "{body:#?}");
+    assert_eq!(count(four, "setp"), 1, "{body:#?}");
+}
+
+#[test]
+fn threads_that_may_not_all_come_to_a_vote_meet_in_one_place() {
+    for kernel in [
+        "rows_of_places_with_shuffles",
+        "loop_over_places_with_shuffles_of_some",
+        "loop_over_places_with_shuffles_and_barriers",
+        "loop_over_small_places_with_shuffles",
+        "parts_of_places_with_shuffles",
+    ] {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "vote.sync"), 0, "{kernel}: {body:#?}");
+    }
 }
 
 /// What stands between two labels or branches.

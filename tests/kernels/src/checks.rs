@@ -183,3 +183,25 @@ pub fn multiplies_rows(x: Matrix<u32>, table: &[u32], mut out: RowPerWarp<u32>) 
         }
     }
 }
+
+/// In each round a lane reads its next element, and the warp notes whose are odd; a lane panics at the first one that is not there, and those without a
+/// weight do so before they read anything.
+#[kernel]
+pub fn votes_of_rounds(
+    x: &[u32],
+    starts: &[u32],
+    weights: &[u32],
+    rounds: u32,
+    mut out: PerThread<[u32]>,
+) {
+    let lane = warp::lane() as usize;
+    let Some(out) = out.mine() else { return };
+    let start = starts[lane] as usize;
+    let mut noted = 0_u32;
+    for k in 0..rounds as usize {
+        let weight = weights[lane];
+        let odd = x[start + k] % 2 == 1;
+        noted = noted * weight + warp::ballot(warp::FULL, odd);
+    }
+    *out = noted;
+}

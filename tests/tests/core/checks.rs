@@ -72,6 +72,96 @@ fn what_is_written_to_global_memory_before_a_panic_is_there() -> Result<()> {
     Ok(())
 }
 
+/// What each lane notes, or what it panics with: lanes that have ended count as even.
+fn votes(x: &[u32], starts: &[u32; 32], weights: usize, rounds: u32) -> Vec<Result<u32, String>> {
+    let message =
+        |len, index| format!("index out of bounds: the len is {len} but the index is {index}");
+    let mut noted = vec![Ok(0_u32); 32];
+    for k in 0..rounds as usize {
+        let mut odd = 0;
+        for (lane, noted) in noted
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, lane)| lane.is_ok())
+        {
+            let place = starts[lane] as usize + k;
+            if lane >= weights {
+                *noted = Err(message(weights, lane));
+            } else if place >= x.len() {
+                *noted = Err(message(x.len(), place));
+            } else {
+                odd |= x[place] % 2 << lane;
+            }
+        }
+        for noted in noted.iter_mut().flatten() {
+            *noted = noted.wrapping_mul(31).wrapping_add(odd);
+        }
+    }
+    noted
+}
+
+#[test]
+fn warps_vote_before_rounds_that_all_pass_their_checks() {
+    let all = instructions(SM_90, "votes_of_rounds");
+    let has = |what: &str| all.iter().filter(|line| line.contains(what)).count();
+    assert_eq!(has("vote.sync.all"), 1, "{all:#?}");
+    assert!(has("vote.sync.ballot") > 1, "{all:#?}");
+}
+
+/// All lanes pass all checks; or one does not, in the first, in a middle, or in the last round; or some do not pass a check that is the same in all.
+#[test]
+fn lanes_that_panic_leave_a_warp_whose_others_go_on() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::votes_of_rounds)?;
+    let numbers: Vec<u32> = (0..40).map(|i| i * i % 7).collect();
+    let x = stream.upload(&numbers)?;
+    let late = |lanes: &[(usize, u32)]| {
+        let mut starts = [3; 32];
+        lanes
+            .iter()
+            .for_each(|(lane, start)| starts[*lane] = *start);
+        starts
+    };
+    let of_starts = [
+        late(&[]),
+        late(&[(5, 40)]),
+        late(&[(31, 38)]),
+        late(&[(0, 36), (1, 37), (17, 1 << 31)]),
+        late(&[(9, 31)]),
+        [40; 32],
+    ];
+    for starts in of_starts {
+        let all_starts = stream.upload(&starts)?;
+        for weights in [32, 31, 1, 0] {
+            let all_weights = stream.upload(&vec![31; weights])?;
+            for rounds in [0, 1, 2, 4, 5, 9] {
+                let case = format!("{starts:?}, {weights} weights, {rounds} rounds");
+                let mut out = stream.zeroed::<u32>(32)?;
+                let arguments = (&x, &all_starts, &all_weights, rounds, &mut out);
+                stream.launch(&kernel, Grid::new(1, 32), arguments)?;
+                let found = stream.synchronize();
+                let expected = votes(&numbers, &starts, weights, rounds);
+                match found {
+                    Ok(()) => assert!(expected.iter().all(Result::is_ok), "no panic: {case}"),
+                    Err(Error::KernelPanic(panic)) => {
+                        let lane = panic.thread[0] as usize;
+                        let message = expected[lane].as_ref().expect_err(&case);
+                        assert!(panic.message.contains(message), "{case}: {}", panic.message);
+                    }
+                    Err(error) => panic!("{case}: {error}"),
+                }
+                let noted: Vec<_> = expected
+                    .into_iter()
+                    .map(Result::unwrap_or_default)
+                    .collect();
+                assert_eq!(stream.download(&out)?, noted, "{case}");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What the host computes, or the first place that is behind the end.
 fn expected(x: &[u32], which: u32, start: usize, count: usize, step: usize) -> Result<u32, usize> {
     let mut beyond = None;

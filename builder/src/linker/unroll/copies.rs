@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::ROUNDS;
 use super::early::{Early, Made};
 use super::guard::Guard;
 use super::scopes::{drop_scopes, is_scope};
@@ -35,17 +34,17 @@ pub(super) fn is_meeting(instruction: Value<'_>) -> bool {
             }))
 }
 
-/// Puts rounds that need no test between them before a loop; gives the block that leads back to the first of them.
+/// Puts so many rounds that need no test between them before a loop; gives the block that leads back to the first of them.
 pub(super) fn unroll<'c>(
     function: Value<'c>,
     found: &Loop<'c>,
-    test: &Test<'c>,
+    (test, count): (&Test<'c>, usize),
     early: Option<&Early<'c>>,
 ) -> Option<Block<'c>> {
     let before = found.before;
     let (entry, behind) = (before.terminator()?, found.behind()?);
     entry.erase();
-    let Some(guard) = Guard::before(found, test) else {
+    let Some(guard) = Guard::before(found, test, count) else {
         before.push_jump(found.header);
         return None;
     };
@@ -66,7 +65,7 @@ pub(super) fn unroll<'c>(
         None => first,
     };
     let mut known = phis;
-    for n in 0..ROUNDS {
+    for n in 0..count {
         if let Some(early) = &early {
             known.extend(&early.known[n]);
         }

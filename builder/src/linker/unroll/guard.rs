@@ -3,7 +3,6 @@
 //! The second one compares one value that each round steps with a number that is computed once. So the copies are a loop with one end, which ptxas
 //! unrolls further.
 
-use super::ROUNDS;
 use super::steps::{Test, Until, in_first_round, is_inside};
 use crate::linker::loops::Loop;
 use crate::llvm::{Block, Value, opcode, predicate};
@@ -35,10 +34,10 @@ struct Steps<'c> {
 }
 
 impl<'c> Guard<'c> {
-    /// Puts the guard at the end of the block before the loop; `None` if it cannot be known.
-    pub(super) fn before(found: &Loop<'c>, test: &Test<'c>) -> Option<Guard<'c>> {
+    /// Puts the guard of so many rounds at the end of the block before the loop; `None` if it cannot be known.
+    pub(super) fn before(found: &Loop<'c>, test: &Test<'c>, rounds: usize) -> Option<Guard<'c>> {
         let before = found.before;
-        let steps = steps(before, test)?;
+        let steps = steps(before, test, rounds as u64)?;
         let at_first = |value| {
             let value = in_first_round(found, value)?;
             Some(number(before, value, steps.between))
@@ -125,15 +124,14 @@ fn number<'c>(block: Block<'c>, value: Value<'c>, like: Value<'c>) -> Value<'c> 
 }
 
 /// Computes the multiples of the step; `None` if even a small step would be too great.
-fn steps<'c>(before: Block<'c>, test: &Test<'c>) -> Option<Steps<'c>> {
-    let most = (1_u64 << (test.bits - 2)) / ROUNDS as u64;
+fn steps<'c>(before: Block<'c>, test: &Test<'c>, rounds: u64) -> Option<Steps<'c>> {
+    let most = (1_u64 << (test.bits - 2)) / rounds;
     let constant = u64::try_from(test.step.constant).ok()?;
     let number = |number| match test.bits {
         64 => Value::integer(number, test.less),
         _ => Value::integer_like(number, test.less),
     };
     let rest = most.checked_sub(constant)?;
-    let rounds = ROUNDS as u64;
     Some(match test.step.value {
         None => Steps {
             one: Some(number(constant)),

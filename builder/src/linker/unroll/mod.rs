@@ -48,6 +48,11 @@ const ROUNDS: usize = 4;
 /// A loop of more instructions has enough to do in each round.
 const MOST_INSTRUCTIONS: usize = 48;
 
+/// How many rounds are made at once of a larger loop in which threads meet, and how many instructions that may have: between the operations that wait for
+/// other threads there are those of another round.
+const FEWER_ROUNDS: usize = 2;
+const MOST_INSTRUCTIONS_WITH_MEETINGS: usize = 80;
+
 /// What follows: the rounds' common parts.
 const CLEAN_UP: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,\
     simplifycfg<bonus-inst-threshold=3>,instcombine<no-verify-fixpoint>,infer-address-spaces)";
@@ -84,7 +89,9 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
                 continue;
             };
             is_changed = true;
-            let Some(latch) = copies::unroll(function, &found, &test, early.as_ref()) else {
+            let rounds = rounds(&found);
+            let unrolled = copies::unroll(function, &found, (&test, rounds), early.as_ref());
+            let Some(latch) = unrolled else {
                 continue;
             };
             if is_enough(module, &found) {
@@ -117,15 +124,27 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     let loads = loads(module, found);
     // Those of shared memory stay between the meetings.
     let is_early = |address: &&Value<'_>| !has_meetings || address.address_space() != SHARED;
-    size::of(found) <= MOST_INSTRUCTIONS
+    let most = match has_meetings {
+        true => MOST_INSTRUCTIONS_WITH_MEETINGS,
+        false => MOST_INSTRUCTIONS,
+    };
+    size::of(found) <= most
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
         // As many are under way at once in one round as would be in several of a loop with one.
         && !loads.is_empty()
-        && loads.iter().filter(is_early).count() < ROUNDS
+        && (loads.iter().filter(is_early).count() < ROUNDS || has_meetings)
         // Otherwise loads wait for the stores of the rounds before, which wait for theirs.
         && (has_meetings || found.blocks.len() == 1 || !instructions().any(|i| i.opcode() == opcode::STORE))
         && instructions().all(copies::may_be_copied)
+}
+
+/// How many rounds of a loop are made at once.
+fn rounds(found: &Loop<'_>) -> usize {
+    match size::of(found) {
+        ..=MOST_INSTRUCTIONS => ROUNDS,
+        _ => FEWER_ROUNDS,
+    }
 }
 
 /// The loads of a loop that its copies make early, if it is worth it; a round may branch then.

@@ -19,7 +19,11 @@ impl<'c> Before<'c> {
 
     /// Adds that a comparison has to hold.
     pub(super) fn require(&mut self, predicate: i32, left: Value<'c>, right: Value<'c>) {
-        let condition = self.place.comparison(predicate, left, right);
+        self.require_condition(self.place.comparison(predicate, left, right));
+    }
+
+    /// Adds that a condition has to hold.
+    pub(super) fn require_condition(&mut self, condition: Value<'c>) {
         self.conditions.push(condition);
     }
 

@@ -1,4 +1,4 @@
-//! The checks that rounds of a loop make, of a value against one that stays the same.
+//! The checks that rounds of a loop make: of a value against one that stays the same, or of what stays the same altogether.
 
 use crate::linker::loops::Loop;
 use crate::linker::narrow::bounds::most_at;
@@ -10,15 +10,39 @@ use crate::llvm::{Block, Module, Value, opcode, predicate};
 /// A value that may be greater is not taken to be an index into a table that has an element for each.
 const MOST: u64 = 1 << 20;
 
-/// A check: the round goes on if `value < limit`.
+/// A check.
 pub(super) struct Check<'c> {
     /// The block that it ends, and where that goes on.
     pub block: Block<'c>,
     pub next: Block<'c>,
+    pub what: What<'c>,
+}
+
+/// What has to hold for the round to go on.
+pub(super) enum What<'c> {
+    /// That a condition which is the same in all rounds is this.
+    Is(Value<'c>, bool),
+    Below(Below<'c>),
+}
+
+/// `value < limit`; or `value != limit`, which is so if no round brings the value to its limit.
+pub(super) struct Below<'c> {
     pub value: Value<'c>,
     pub limit: Value<'c>,
     pub values: Values<'c>,
     pub bits: u32,
+    /// Whether it is that the two differ.
+    pub is_difference: bool,
+}
+
+impl<'c> Check<'c> {
+    /// The comparison, if it is one of a value that changes.
+    pub(super) fn below(&self) -> Option<&Below<'c>> {
+        match &self.what {
+            What::Below(below) => Some(below),
+            What::Is(..) => None,
+        }
+    }
 }
 
 /// Which values a check compares.
@@ -30,7 +54,7 @@ pub(super) enum Values<'c> {
     UpTo(u64),
 }
 
-/// The checks that every round makes.
+/// The checks that every round makes, in their order.
 pub(super) fn all<'c>(
     module: &Module<'c>,
     found: &Loop<'c>,
@@ -38,22 +62,18 @@ pub(super) fn all<'c>(
 ) -> Vec<Check<'c>> {
     let mut changes = Changes::of_loop(module, found);
     let mut all = Vec::new();
-    let mut block = found.header;
-    while block != found.latch {
-        let inside: Vec<_> = block
-            .successors()
-            .into_iter()
-            .filter(|to| found.blocks.contains(to))
-            .collect();
-        let &[next] = &inside[..] else {
-            break;
+    for (block, next) in found.first_blocks() {
+        let Some(branch) = Branch::at(found, block, next) else {
+            continue;
         };
-        all.extend(at_end(found, block, |value| match changes.of(value) {
+        let values = |value| match changes.of(value) {
             Some(Step::ZERO) => None,
             Some(step) => Some(Values::Steps(step)),
             None => up_to(value, block, dominators),
-        }));
-        block = next;
+        };
+        let is = || branch.same(found);
+        let what = is().or_else(|| branch.below(found, values).map(What::Below));
+        all.extend(what.map(|what| Check { block, next, what }));
     }
     all
 }
@@ -61,50 +81,91 @@ pub(super) fn all<'c>(
 /// The checks of values that are known not to be great, wherever in the loop but at its end.
 pub(super) fn of_known<'c>(found: &Loop<'c>, dominators: &Dominators<'c>) -> Vec<Check<'c>> {
     let blocks = found.blocks.iter().copied();
-    let all = blocks
-        .filter(|block| *block != found.latch && dominators.is_reachable(*block))
-        .filter_map(|block| at_end(found, block, |value| up_to(value, block, dominators)));
-    // LLVM knows how those against a constant come out.
-    all.filter(|check| check.limit.as_integer().is_none())
-        .collect()
+    let blocks = blocks.filter(|block| *block != found.latch && dominators.is_reachable(*block));
+    let ways = blocks.flat_map(|block| block.successors().into_iter().map(move |to| (block, to)));
+    let all = ways.filter_map(|(block, next)| {
+        let branch = Branch::at(found, block, next)?;
+        let below = branch.below(found, |value| up_to(value, block, dominators))?;
+        // LLVM knows how those against a constant come out.
+        let is_known = below.limit.as_integer().is_some();
+        let what = What::Below(below);
+        (!is_known).then_some(Check { block, next, what })
+    });
+    all.collect()
 }
 
-/// The check at the end of a block, if it is one, of such values.
-fn at_end<'c>(
-    found: &Loop<'c>,
-    block: Block<'c>,
-    values: impl FnOnce(Value<'c>) -> Option<Values<'c>>,
-) -> Option<Check<'c>> {
-    let branch = block.terminator()?;
-    let [yes, no]: [Block<'c>; 2] = branch.successors().try_into().ok()?;
-    let (next, other) = match (found.blocks.contains(&yes), found.blocks.contains(&no)) {
-        (true, false) => (yes, no),
-        (false, true) => (no, yes),
-        _ => return None,
-    };
-    let comparison = branch.operand(0)?;
-    let is_comparison = branch.opcode() == opcode::BRANCH && comparison.opcode() == opcode::ICMP;
-    if !other.is_dead_end() || !is_inside(found, comparison) || !is_comparison {
-        return None;
+/// A branch that goes on inside the loop, or to a panic.
+struct Branch<'c> {
+    condition: Value<'c>,
+    /// Whether it goes on where the condition holds.
+    is_needed: bool,
+}
+
+impl<'c> Branch<'c> {
+    /// The branch at the end of a block, if it is one that goes on to `next`.
+    fn at(found: &Loop<'c>, block: Block<'c>, next: Block<'c>) -> Option<Branch<'c>> {
+        let branch = block.terminator()?;
+        let [yes, no]: [Block<'c>; 2] = branch.successors().try_into().ok()?;
+        let other = if yes == next { no } else { yes };
+        let is_inside = |block| found.blocks.contains(&block);
+        let is_check = branch.opcode() == opcode::BRANCH
+            && is_inside(next)
+            && !is_inside(other)
+            && other.is_dead_end();
+        is_check.then_some(Branch {
+            condition: branch.operand(0)?,
+            is_needed: yes == next,
+        })
     }
-    let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-    let (value, limit) = match (comparison.predicate(), yes == next) {
-        (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => (left, right),
-        (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false) => (right, left),
-        _ => return None,
-    };
-    let bits = value
-        .integer_bits()
-        .filter(|bits| matches!(bits, 32 | 64))?;
-    let is_check = is_inside(found, value) && !is_inside(found, limit);
-    is_check.then_some(Check {
-        block,
-        next,
-        value,
-        limit,
-        values: values(value)?,
-        bits,
-    })
+
+    /// The condition, if it is the same in all rounds.
+    fn same(&self, found: &Loop<'c>) -> Option<What<'c>> {
+        let is_same = !is_inside(found, self.condition);
+        is_same.then_some(What::Is(self.condition, self.is_needed))
+    }
+
+    /// The comparison of such values.
+    fn below(
+        &self,
+        found: &Loop<'c>,
+        values: impl FnOnce(Value<'c>) -> Option<Values<'c>>,
+    ) -> Option<Below<'c>> {
+        let comparison = self.condition;
+        if !is_inside(found, comparison) || comparison.opcode() != opcode::ICMP {
+            return None;
+        }
+        let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
+        let (value, limit) = match (comparison.predicate(), self.is_needed) {
+            (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => (left, right),
+            (predicate::GREATER, true) | (predicate::LESS_OR_EQUAL, false) => (right, left),
+            (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false) => {
+                match is_inside(found, left) {
+                    true => (left, right),
+                    false => (right, left),
+                }
+            }
+            _ => return None,
+        };
+        let bits = value
+            .integer_bits()
+            .filter(|bits| matches!(bits, 32 | 64))?;
+        if !is_inside(found, value) || is_inside(found, limit) {
+            return None;
+        }
+        let values = values(value)?;
+        let is_difference = matches!(
+            comparison.predicate(),
+            predicate::EQUAL | predicate::NOT_EQUAL
+        );
+        let is_check = !is_difference || matches!(values, Values::Steps(_));
+        is_check.then_some(Below {
+            value,
+            limit,
+            values,
+            bits,
+            is_difference,
+        })
+    }
 }
 
 /// The values up to the greatest one that a value may be where a block is, if it is not great.

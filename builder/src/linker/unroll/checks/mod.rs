@@ -24,12 +24,14 @@
 //!
 //! Each round's loads wait for its check, and a loop with several ends is not unrolled further by ptxas. The checks are those that each round makes, of
 //! a value that it changes by a step, or any of values that are never great, against one that stays the same. Rounds that may not all pass them are made by
-//! the loop as it was, so what a thread does before it panics is the same. Loops in which threads meet stay as they are: threads would meet in two places.
+//! the loop as it was, so what a thread does before it panics is the same. Where the threads of a [warp] meet in the loop, they go the same way; loops in
+//! which those of a block meet stay as they are.
 
 mod before;
 mod check;
 mod passing;
 mod rounds;
+mod warp;
 mod whole_warps;
 
 use std::collections::HashSet;
@@ -38,8 +40,9 @@ use super::copies;
 use super::steps::{NOT_TO_UNROLL, Test};
 use crate::linker::loops::{self, Loop};
 use crate::linker::narrow::dominators::Dominators;
-use crate::llvm::{Module, Value, opcode};
+use crate::llvm::{Block, Module, Value, opcode};
 use check::Check;
+use warp::Vote;
 
 /// A loop of more instructions has enough to do besides.
 const MOST_INSTRUCTIONS: usize = 80;
@@ -65,7 +68,7 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let end = found.latch.terminator();
     if count > MOST_INSTRUCTIONS_WITH_TABLES
         || end.is_none_or(|end| end.opcode() != opcode::BRANCH)
-        || !instructions().all(|i| copies::may_be_copied(i) && !copies::is_meeting(i))
+        || !instructions().all(copies::may_be_copied)
     {
         return false;
     }
@@ -74,38 +77,52 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let is_elementwise = instructions().any(|i| i.opcode() == opcode::STORE);
     let step = test.as_ref().and_then(|test| test.step.value);
     let is_short = is_elementwise && !step.is_some_and(|(step, _)| has_blocks(step));
+    let has_meetings = instructions().any(copies::is_meeting);
     let dominators = Dominators::of(function);
     if let Some(test) = test.filter(|_| count <= MOST_INSTRUCTIONS && !is_short) {
         let checks = check::all(module, found, &dominators);
-        let is_worth_it = (1..=MOST_CHECKS).contains(&checks.len());
-        let pass = is_worth_it.then(|| passing::put(found, &test, &checks));
+        let vote = has_meetings.then(|| Vote::of(function, found, &checks));
+        let below = checks.iter().filter_map(Check::below).count();
+        let may_be = vote.as_ref().is_none_or(Option::is_some);
+        let is_worth_it = may_be && !checks.is_empty() && below <= MOST_CHECKS;
+        let vote = vote.flatten();
+        let first = vote.as_ref().map_or(0, |vote| vote.first);
+        let pass = is_worth_it.then(|| passing::put(found, &test, &checks, first));
         if let Some(pass) = pass.flatten() {
-            copy_without(function, found, &checks, pass);
+            let copy = copy_without(function, found, &checks);
+            match vote {
+                None => found.before.push_branch(pass.all, copy, found.header),
+                Some(vote) => vote.branch(module, function, found, (pass, copy)),
+            };
             return true;
         }
     }
-    if is_short && count <= super::MOST_INSTRUCTIONS {
+    if has_meetings || is_short && count <= super::MOST_INSTRUCTIONS {
         return false;
     }
     let checks = check::of_known(found, &dominators);
-    let tables: HashSet<_> = checks.iter().map(|check| check.limit).collect();
+    let below = checks.iter().filter_map(Check::below);
+    let tables: HashSet<_> = below.map(|below| below.limit).collect();
     let pass = (tables.len() <= MOST_CHECKS).then(|| passing::put_known(found, &checks));
-    pass.flatten()
-        .inspect(|pass| copy_without(function, found, &checks, *pass))
-        .is_some()
+    let Some(pass) = pass.flatten() else {
+        return false;
+    };
+    let copy = copy_without(function, found, &checks);
+    found.before.push_branch(pass, copy, found.header);
+    true
 }
 
-/// Puts a copy of a loop without these checks beside it, for where they pass.
-fn copy_without<'c>(function: Value<'c>, found: &Loop<'c>, checks: &[Check<'c>], pass: Value<'c>) {
+/// Puts a copy of a loop without these checks beside it, for where they pass; gives the copy's first block. The block before the loop has no end then.
+fn copy_without<'c>(function: Value<'c>, found: &Loop<'c>, checks: &[Check<'c>]) -> Block<'c> {
     let passed: Vec<_> = checks
         .iter()
         .map(|check| (check.block, check.next))
         .collect();
     let copy = copies::copy_without(function, found, &passed);
     found.before.terminator().inspect(|jump| jump.erase());
-    found.before.push_branch(pass, copy, found.header);
     let latch = found.latch.terminator();
     latch.inspect(|latch| latch.set_loop_property(NOT_TO_UNROLL));
+    copy
 }
 
 /// Whether a step is computed from the number of the grid's blocks.

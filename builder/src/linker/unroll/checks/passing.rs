@@ -2,28 +2,40 @@
 //! as great.
 
 use super::before::Before;
-use super::check::{Check, Values};
+use super::check::{Below, Check, Values, What};
 use super::rounds::Rounds;
 use crate::linker::loops::Loop;
 use crate::linker::unroll::step::Step;
 use crate::linker::unroll::steps::{Test, in_first_round};
 use crate::llvm::{Place, Value, opcode, predicate};
 
-/// Puts that at the end of the block before the loop.
+/// What is computed before a loop.
+pub(super) struct Passing<'c> {
+    /// Whether all rounds pass all checks; at least where it holds.
+    pub all: Value<'c>,
+    /// Whether the first round passes the first checks; `None` if there are none of these.
+    pub first: Option<Value<'c>>,
+}
+
+/// Puts that at the end of the block before the loop, of as many first checks, which are of no values that are only known not to be great.
 pub(super) fn put<'c>(
     found: &Loop<'c>,
     test: &Test<'c>,
     checks: &[Check<'c>],
-) -> Option<Value<'c>> {
+    first: usize,
+) -> Option<Passing<'c>> {
     let block = found.before;
     // What is copied goes to the very end of the block.
     block.terminator()?.erase();
     let ends = [test.less, test.more].map(|value| in_first_round(found, value));
     let starts: Option<Vec<_>> = checks
         .iter()
-        .map(|check| match check.values {
-            Values::Steps(_) => in_first_round(found, check.value),
-            Values::UpTo(greatest) => Some(Value::integer_like(greatest, check.value)),
+        .map(|check| match &check.what {
+            What::Is(condition, _) => Some(*condition),
+            What::Below(below) => match below.values {
+                Values::Steps(_) => in_first_round(found, below.value),
+                Values::UpTo(greatest) => Some(Value::integer_like(greatest, below.value)),
+            },
         })
         .collect();
     let like = match test.bits {
@@ -36,27 +48,50 @@ pub(super) fn put<'c>(
             false => end,
         })
     });
-    let mut before = Before::at(Place::before(block.push_jump(found.header)));
+    let place = Place::before(block.push_jump(found.header));
     let ([Some(less), Some(more)], Some(starts)) = (ends, starts) else {
         return None;
     };
-    let rounds = Rounds::of(found, test, (less, more), &mut before)?;
-    for (check, start) in checks.iter().zip(starts) {
-        before.require(predicate::LESS, start, check.limit);
-        if let Values::Steps(step) = check.values {
-            stays_below(check, step, start, &rounds, &mut before)?;
+    let mut of_first = Before::at(place);
+    for (check, &start) in checks.iter().zip(&starts).take(first) {
+        match &check.what {
+            What::Is(_, true) => of_first.require_condition(start),
+            What::Is(_, false) => of_first.require(predicate::EQUAL, start, place.constant(1, 0)),
+            What::Below(below) => {
+                let predicate = match below.is_difference {
+                    true => predicate::NOT_EQUAL,
+                    false => predicate::LESS,
+                };
+                of_first.require(predicate, start, below.limit);
+            }
         }
     }
-    before.all_hold()
+    let first = of_first.all_hold();
+    let mut before = Before::at(place);
+    let rounds = Rounds::of(found, test, (less, more), &mut before)?;
+    for (check, start) in checks.iter().zip(starts) {
+        match &check.what {
+            What::Is(_, true) => before.require_condition(start),
+            What::Is(_, false) => before.require(predicate::EQUAL, start, place.constant(1, 0)),
+            What::Below(below) => {
+                before.require(predicate::LESS, start, below.limit);
+                if let Values::Steps(step) = below.values {
+                    stays_below(below, step, start, &rounds, &mut before)?;
+                }
+            }
+        }
+    }
+    let all = before.all_hold()?;
+    Some(Passing { all, first })
 }
 
 /// Puts whether checks pass of values up to some that are known there.
 pub(super) fn put_known<'c>(found: &Loop<'c>, checks: &[Check<'c>]) -> Option<Value<'c>> {
     let mut before = Before::at(Place::before(found.before.terminator()?));
-    for check in checks {
-        if let Values::UpTo(greatest) = check.values {
-            let greatest = Value::integer_like(greatest, check.value);
-            before.require(predicate::LESS, greatest, check.limit);
+    for below in checks.iter().filter_map(Check::below) {
+        if let Values::UpTo(greatest) = below.values {
+            let greatest = Value::integer_like(greatest, below.value);
+            before.require(predicate::LESS, greatest, below.limit);
         }
     }
     before.all_hold()
@@ -64,7 +99,7 @@ pub(super) fn put_known<'c>(found: &Loop<'c>, checks: &[Check<'c>]) -> Option<Va
 
 /// Adds that a check's value, `start` in the first round and below its limit there, is so in all rounds.
 fn stays_below<'c>(
-    check: &Check<'c>,
+    check: &Below<'c>,
     of_check: Step<'c>,
     start: Value<'c>,
     rounds: &Rounds<'c>,

@@ -18,7 +18,7 @@
 //! [any step and start](super::passing) take several. A step is taken to be as long as it may be wherever it is a minimum with a constant.
 
 use super::before::Before;
-use super::check::{self, Check};
+use super::check::{self, Below, Check};
 use crate::linker::loops::Loop;
 use crate::linker::narrow::dominators::Dominators;
 use crate::linker::unroll::copies;
@@ -35,12 +35,16 @@ pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop
         let test = Test::of(module, found).filter(|test| test.until == Until::Past)?;
         let (step, most) = likely(test.step)?;
         let checks = check::all(module, found, &Dominators::of(function));
-        let of_test = |check: &Check<'c>| {
+        let of_test = |check: &Below<'c>| {
             check.value.opcode() == opcode::PHI
                 && check.bits == test.bits
                 && check.value.incoming_from(found.latch) == Some(test.less)
         };
-        let is_worth_it = is_worth_it(found) && !checks.is_empty() && checks.iter().all(of_test);
+        let all_below: Vec<_> = checks.iter().filter_map(Check::below).collect();
+        let is_worth_it = is_worth_it(found)
+            && !checks.is_empty()
+            && all_below.len() == checks.len()
+            && all_below.iter().all(|check| of_test(check));
         if !is_worth_it || is_inside(found, step) {
             return None;
         }
@@ -48,14 +52,15 @@ pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop
         let mut before = Before::at(Place::before(end));
         let most = Value::integer_like(most, step);
         before.require(predicate::EQUAL, step, most);
-        for check in &checks {
+        for check in all_below {
             let start = check.value.incoming_from(found.before)?;
             before.require(predicate::LESS, start, check.limit);
             before.require(predicate::LESS_OR_EQUAL, test.more, check.limit);
         }
         let pass = before.all_hold()?;
         let of_others = step.users();
-        super::copy_without(function, found, &checks, pass);
+        let copy = super::copy_without(function, found, &checks);
+        found.before.push_branch(pass, copy, found.header);
         for user in step.users() {
             if of_others.contains(&user) {
                 continue;
