@@ -77,6 +77,26 @@ where
     type Kernel = K;
 }
 
+/// Bytes that the address of memory which is passed as elements `T` is a multiple of: the largest power of two of which their size is a multiple, up to the
+/// 16 bytes that one instruction reads or writes; at least `T`'s own alignment. So a kernel reads `[u32; 2]` or a structure of four `f32` at once.
+///
+/// ```
+/// use warpsmith_device::launch::element_alignment;
+///
+/// assert_eq!(element_alignment::<[u8; 4]>(), 4);
+/// assert_eq!(element_alignment::<[f32; 2]>(), 8);
+/// assert_eq!(element_alignment::<[f32; 3]>(), 4);
+/// assert_eq!(element_alignment::<[f32; 8]>(), 16);
+/// assert_eq!(element_alignment::<f32>(), align_of::<f32>());
+/// ```
+pub const fn element_alignment<T>() -> usize {
+    const MOST: usize = 16;
+    let (size, own) = (size_of::<T>(), align_of::<T>());
+    let of_size = size & size.wrapping_neg();
+    let of_size = if of_size < MOST { of_size } else { MOST };
+    if of_size < own { own } else { of_size }
+}
+
 /// The launch-relevant arguments of `#[kernel(...)]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelAttributes {

@@ -16,7 +16,7 @@ use crate::dependent::AfterPrimary;
 use crate::graph::{Condition, DeviceGraph};
 use crate::launch::{
     Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, MulticastWords, Out,
-    OutMatrix, OutSurface, OutVolume, RawPtr, Value,
+    OutMatrix, OutSurface, OutVolume, RawPtr, Value, element_alignment,
 };
 use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;
@@ -75,7 +75,7 @@ pub unsafe trait KernelParameter {
     /// Makes the argument out of the flat parameters.
     ///
     /// # Safety
-    /// The flat parameters are what a launch passes for the marker: pointers that are valid for their lengths, aligned,
+    /// The flat parameters are what a launch passes for the marker: pointers that are valid for their lengths, aligned as [`Form::ROWS`] says,
     /// initialised, and unaliased where a view promises it, and objects of the kind that the marker says, for as long as the kernel runs.
     unsafe fn rebuild<'launch>(
         first: Self::First,
@@ -130,7 +130,8 @@ mod form {
 
 /// What is told of a parameter's flat parameters.
 pub trait Form {
-    /// Kind, size, alignment and form of each, as in the kernel record.
+    /// Kind, size, alignment and form of each, as in the kernel record. What a pointer with a promise leads to has the alignment
+    /// [`element_alignment`](crate::launch::element_alignment).
     const ROWS: &'static [[u32; 4]];
     /// In how many dimensions a launch may extend.
     const DIMENSIONS: u32;
@@ -144,7 +145,11 @@ pub struct Flat<T, E, const KIND: u32, const FORM: u32, const DIMENSIONS: u32 = 
 );
 
 const fn row<T>(kind: u32, form: u32) -> [u32; 4] {
-    [kind, size_of::<T>() as u32, align_of::<T>() as u32, form]
+    let align = match kind {
+        kind::READ_ONLY | kind::WRITTEN => element_alignment::<T>(),
+        _ => align_of::<T>(),
+    };
+    [kind, size_of::<T>() as u32, align as u32, form]
 }
 
 macro_rules! forms {

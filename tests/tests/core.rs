@@ -8,6 +8,8 @@ mod barriers;
 mod basics;
 #[path = "core/checks.rs"]
 mod checks;
+#[path = "core/elements.rs"]
+mod elements;
 #[path = "core/faults.rs"]
 mod faults;
 #[path = "core/floats.rs"]

@@ -7,6 +7,7 @@
 // Values are compared by their address; what a context collects behind it does not matter.
 #![allow(clippy::mutable_key_type)]
 
+mod address_alignment;
 mod allocator;
 mod approximations;
 pub mod archive;

@@ -14,7 +14,7 @@ use crate::llvm::{Attribute, Module, Value, calling_convention};
 pub const PREFIX: &str = "__warpsmith_kernel.";
 const MAGIC: u32 = 0x314B_5357;
 /// The version of records that this linker reads.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 const HEADER_WORDS: usize = 16;
 const WORDS_PER_PARAMETER: usize = 4;
 
@@ -29,9 +29,15 @@ pub(crate) enum ParameterKind {
         most: u64,
     },
     /// A pointer to memory that no thread writes during the grid.
-    ReadOnly,
+    ReadOnly {
+        /// Its alignment.
+        align: u32,
+    },
     /// A pointer to what only this parameter reaches.
-    Unaliased,
+    Unaliased {
+        /// Its alignment.
+        align: u32,
+    },
     /// A pointer without promises.
     Raw,
     /// A struct by value; Rust sees a pointer to it.
@@ -105,8 +111,8 @@ impl Record {
                     }
                     _ => ParameterKind::Scalar,
                 }),
-                1 => Ok(ParameterKind::ReadOnly),
-                2 => Ok(ParameterKind::Unaliased),
+                1 => Ok(ParameterKind::ReadOnly { align }),
+                2 => Ok(ParameterKind::Unaliased { align }),
                 3 => Ok(ParameterKind::Raw),
                 4 => Ok(ParameterKind::ByValue { size, align }),
                 other => Err(format!(
@@ -209,7 +215,8 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
             function.add_range(at, 0, most + 1);
             function.add_text(at, branch_values::LENGTH, &most.to_string());
         }
-        ParameterKind::ReadOnly => {
+        ParameterKind::ReadOnly { align } => {
+            function.add_number(at, "align", align.max(1).into());
             function.add_flag(at, "noalias");
             function.add_flag(at, "readonly");
             function.add_flag(at, "nonnull");
@@ -217,7 +224,10 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
         // Not `noalias`: LLVM would take memory behind it for the function's own until it returns, and drop a store
         // that only the host sees because the thread ends at an `exit`, or move one over a barrier. That the
         // read-only parameters are `noalias` says all that their loads need.
-        ParameterKind::Unaliased => function.add_flag(at, "nonnull"),
+        ParameterKind::Unaliased { align } => {
+            function.add_flag(at, "nonnull");
+            function.add_number(at, "align", align.max(1).into());
+        }
         ParameterKind::ByValue { size, align } => {
             function.add_type(at, "byval", module.bytes_type(size.max(1).into()));
             function.add_number(at, "align", align.max(1).into());
@@ -266,7 +276,7 @@ mod tests {
                 kernel: "k".into(),
                 words,
                 parameters: vec![
-                    ParameterKind::ReadOnly,
+                    ParameterKind::ReadOnly { align: 8 },
                     ParameterKind::Length {
                         most: (1 << 60) - 1
                     },
@@ -292,7 +302,7 @@ mod tests {
 
     #[test]
     fn refuses_what_it_does_not_know() {
-        let good = [MAGIC, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let good = [MAGIC, VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(Record::decode("k", &bytes(&good)).is_ok());
         let refused = |change: fn(&mut Vec<u32>)| {
             let mut words = good.to_vec();

@@ -211,6 +211,17 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The number of an attribute that has one, if it is there.
+    pub fn number(self, at: Attribute, name: &str) -> Option<u64> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; the attribute is asked for its value where there
+        // is one.
+        unsafe {
+            let kind = self.attribute_kind(name);
+            let found = (self.api().LLVMGetEnumAttributeAtIndex)(self.raw, at.index(), kind);
+            (!found.is_null()).then(|| (self.api().LLVMGetEnumAttributeValue)(found))
+        }
+    }
+
     /// Whether calls of a function only compute from their arguments.
     pub fn accesses_no_memory(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; the attribute is asked for its value where there

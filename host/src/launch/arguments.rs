@@ -74,7 +74,7 @@ macro_rules! readable {
         impl<T: Pod> Argument<In<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.slice(self.raw_view(), AccessKind::Read);
+                packer.slice::<T>(self.raw_view(), AccessKind::Read);
             }
         }
 
@@ -83,7 +83,7 @@ macro_rules! readable {
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let view = self.raw_view();
                 packer.empty_reference |= view.len == 0;
-                let address = packer.memory(view, AccessKind::Read);
+                let address = packer.elements::<T>(view, AccessKind::Read);
                 packer.word(address);
             }
         }
@@ -103,14 +103,14 @@ macro_rules! writable {
         impl<T: Pod> Argument<Out<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.slice(self.raw_view(), AccessKind::Write);
+                packer.slice::<T>(self.raw_view(), AccessKind::Write);
             }
         }
 
         impl<T: Pod> Argument<SystemAtomics<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.slice(self.raw_view(), AccessKind::Write);
+                packer.slice::<T>(self.raw_view(), AccessKind::Write);
             }
         }
 
@@ -161,7 +161,7 @@ impl<W: SharedWord> Argument<SystemAtomics<W>> for &SharedAtomics<W> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
         // Kernels write the words beside each other, which is what reads need: no order, and memory that is kept.
-        packer.slice(self.view(), AccessKind::Read);
+        packer.slice::<W>(self.view(), AccessKind::Read);
     }
 }
 
@@ -211,7 +211,7 @@ macro_rules! matrices {
         impl<T: Pod> Argument<$marker<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.matrix(self.elements.view(), self.shape, AccessKind::$kind);
+                packer.matrix::<T>(self.elements.view(), self.shape, AccessKind::$kind);
             }
         }
     )*};
@@ -230,7 +230,7 @@ macro_rules! volumes {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let shape = self.shape;
-                let address = packer.memory(self.elements.view(), AccessKind::Write);
+                let address = packer.elements::<T>(self.elements.view(), AccessKind::Write);
                 packer.word(address);
                 packer.word(shape.depth.into());
                 packer.word(shape.rows.into());

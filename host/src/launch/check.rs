@@ -53,6 +53,7 @@ pub(crate) fn check(launch: &KernelLaunch<'_>, packer: &Packer<'_>) -> Result<()
             || (attributes.launch_dimensions == 2 && flat))
         && !packer.empty_reference
         && !packer.written_array_twice
+        && packer.misaligned.is_none()
         && grid.cluster.is_none()
         && attributes.cluster.is_none()
         // A bound that is no exact size is in what the driver says of the kernel.
@@ -194,6 +195,9 @@ fn check_slowly(launch: &KernelLaunch<'_>, packer: &Packer<'_>) -> Result<()> {
     }
     if packer.written_array_twice {
         return Err(Packer::written_array_twice_error(&kernel.name));
+    }
+    if let Some(found) = packer.misaligned {
+        return Err(Packer::misaligned_error(&kernel.name, found));
     }
     check_cluster(launch)?;
     if grid.cooperative && !limits.cooperative {

@@ -1,8 +1,10 @@
 //! The arguments of one launch as the driver takes them, and what they lead to: memory, graphs, conditions.
 
+use std::any::type_name;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use warpsmith_device::launch::element_alignment;
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
@@ -47,6 +49,18 @@ pub struct Packer<'a> {
     pub(crate) empty_reference: bool,
     /// One array was passed twice, and at least once as a surface.
     pub(crate) written_array_twice: bool,
+    /// Memory that does not begin where elements of its type may.
+    pub(crate) misaligned: Option<Misaligned>,
+}
+
+/// Where memory begins that is passed as elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Misaligned {
+    address: u64,
+    /// Bytes that it should be a multiple of.
+    alignment: u64,
+    /// The elements' type.
+    element: &'static str,
 }
 
 /// Whose conditions a kernel is passed.
@@ -93,6 +107,7 @@ impl<'a> Packer<'a> {
             needs_ordering: false,
             empty_reference: false,
             written_array_twice: false,
+            misaligned: None,
         }
     }
 
@@ -111,6 +126,22 @@ impl<'a> Packer<'a> {
         self.flat_count += 1;
     }
 
+    /// Notes a use of elements `T`, and gives the address to pass, at which kernels read and write as many bytes at once as its alignment says.
+    #[inline]
+    pub(super) fn elements<T>(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
+        let address = self.memory(view, kind);
+        let alignment = element_alignment::<T>() as u64;
+        // A view's address has its type's own alignment.
+        if alignment > align_of::<T>() as u64 && !address.is_multiple_of(alignment) {
+            self.misaligned = Some(Misaligned {
+                address,
+                alignment,
+                element: type_name::<T>(),
+            });
+        }
+        address
+    }
+
     /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type that there is memory of.
     #[inline]
     pub(super) fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
@@ -126,15 +157,15 @@ impl<'a> Packer<'a> {
     }
 
     #[inline]
-    pub(super) fn slice(&mut self, view: RawView<'a>, kind: AccessKind) {
-        let address = self.memory(view, kind);
+    pub(super) fn slice<T>(&mut self, view: RawView<'a>, kind: AccessKind) {
+        let address = self.elements::<T>(view, kind);
         self.word(address);
         self.word(view.len as u64);
     }
 
     #[inline]
-    pub(super) fn matrix(&mut self, view: RawView<'a>, shape: Shape, kind: AccessKind) {
-        let address = self.memory(view, kind);
+    pub(super) fn matrix<T>(&mut self, view: RawView<'a>, shape: Shape, kind: AccessKind) {
+        let address = self.elements::<T>(view, kind);
         self.word(address);
         self.word(shape.rows.into());
         self.word(shape.columns.into());
@@ -246,6 +277,25 @@ impl<'a> Packer<'a> {
             Code::INVALID_VALUE,
             format!("kernel `{kernel}` is passed one array twice, and writes it by a surface"),
             "fetches and reads need not see what the same launch writes: write another array, or launch twice",
+        )
+    }
+
+    #[cold]
+    pub(crate) fn misaligned_error(kernel: &str, found: Misaligned) -> Error {
+        let Misaligned {
+            address,
+            alignment,
+            element,
+        } = found;
+        Error::misuse(
+            "cuLaunchKernelEx",
+            Code::MISALIGNED_ADDRESS,
+            format!(
+                "kernel `{kernel}` is passed elements of type `{element}` at {address:#x}, and reads or writes {alignment} bytes of one at once"
+            ),
+            format!(
+                "pass memory that begins at a multiple of {alignment} bytes: all buffers do, and parts of a buffer of `{element}`"
+            ),
         )
     }
 

@@ -22,6 +22,7 @@ pub mod copies;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod dependent;
 pub mod dpx;
+pub mod elements;
 pub mod faults;
 pub mod floats;
 pub mod graphs;

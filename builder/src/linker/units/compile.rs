@@ -10,9 +10,9 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
-    cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel, joined_checks,
-    joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
+    LinkJob, address_alignment, approximations, atomics, barriers, branch_values, certain_cases,
+    chosen_slots, cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel,
+    joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
@@ -142,6 +142,7 @@ fn compile_here(
     // Of rounds that are unrolled by now.
     approximations::fold(&module)?;
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
+    address_alignment::raise(&module);
     needless_barriers::remove(&module)?;
     narrow::decide(&module, &machine)?;
     late_stores::delay(&module)?;

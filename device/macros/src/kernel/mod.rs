@@ -166,7 +166,7 @@ fn record(attributes: &Attributes, parameters: &[Parameter], safe: bool) -> Toke
         const __FLAT: usize = 0 #(+ #counts)*;
         const __WORDS: [u32; 16 + 4 * __FLAT] = ::warpsmith_device::__private::record(
             [
-                0x314B_5357, 2, __FLAT as u32, #x, #y, #z, #exact, #min_blocks, #max_registers, #cx, #cy, #cz, #float,
+                0x314B_5357, 3, __FLAT as u32, #x, #y, #z, #exact, #min_blocks, #max_registers, #cx, #cy, #cz, #float,
                 #max_cluster, __DIMENSIONS, #safe,
             ],
             &[#(#rows),*],
