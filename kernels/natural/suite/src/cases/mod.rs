@@ -5,8 +5,10 @@ mod attention_row;
 mod base64;
 mod bfs_level;
 mod big_multiply;
+mod bilateral;
 mod bilinear;
 mod binary_search;
+mod biquad;
 mod bitmap_rank;
 mod bitonic_block;
 mod bitonic_step;
@@ -18,8 +20,11 @@ mod bvh_count;
 mod cholesky;
 mod collatz;
 mod compact;
+mod conv_5x5;
 mod convolve_1d;
 mod crc32;
+mod cross_entropy;
+mod date_histogram;
 mod dct_8x8;
 mod depthwise_conv;
 mod edit_distance;
@@ -27,6 +32,8 @@ mod equalize;
 mod fft_radix4;
 mod floyd_warshall;
 mod gemv_f16;
+mod gemv_int4;
+mod group_norm;
 mod half_axpy;
 mod hamming;
 mod hash_insert;
@@ -42,24 +49,31 @@ mod lattice_boltzmann;
 mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
+mod lu_6x6;
 mod mandelbrot;
 mod matmul_tiled;
 mod median_3x3;
 mod mod_pow;
 mod monte_carlo_pi;
+mod myers;
+mod n_queens;
 mod nbody;
 mod pagerank;
+mod parse_numbers;
 mod particles;
 mod perlin;
 mod radix_histogram;
 mod radix_scatter;
+mod rank_sort;
 mod ray_spheres;
+mod ray_triangles;
 mod relax_edges;
 mod rgb_to_yuv;
 mod rle_decode;
 mod rms_norm;
 mod saxpy;
 mod saxpy_strided;
+mod segment_sum;
 mod separable_blur;
 mod sha256;
 mod siphash;
@@ -82,14 +96,16 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 77] = [
+    static CASES: [Case; 91] = [
         argmax::CASE,
         attention_row::CASE,
         base64::CASE,
         bfs_level::CASE,
         big_multiply::CASE,
+        bilateral::CASE,
         bilinear::CASE,
         binary_search::CASE,
+        biquad::CASE,
         bitmap_rank::CASE,
         bitonic_block::CASE,
         bitonic_step::CASE,
@@ -101,8 +117,11 @@ pub(crate) fn cases() -> &'static [Case] {
         cholesky::CASE,
         collatz::CASE,
         compact::CASE,
+        conv_5x5::CASE,
         convolve_1d::CASE,
         crc32::CASE,
+        cross_entropy::CASE,
+        date_histogram::CASE,
         dct_8x8::CASE,
         depthwise_conv::CASE,
         edit_distance::CASE,
@@ -110,6 +129,8 @@ pub(crate) fn cases() -> &'static [Case] {
         fft_radix4::CASE,
         floyd_warshall::CASE,
         gemv_f16::CASE,
+        gemv_int4::CASE,
+        group_norm::CASE,
         half_axpy::CASE,
         hamming::CASE,
         hash_insert::CASE,
@@ -125,24 +146,31 @@ pub(crate) fn cases() -> &'static [Case] {
         layer_norm_bf16::CASE,
         life::CASE,
         lstm_cell::CASE,
+        lu_6x6::CASE,
         mandelbrot::CASE,
         matmul_tiled::CASE,
         median_3x3::CASE,
         mod_pow::CASE,
         monte_carlo_pi::CASE,
+        myers::CASE,
+        n_queens::CASE,
         nbody::CASE,
         pagerank::CASE,
+        parse_numbers::CASE,
         particles::CASE,
         perlin::CASE,
         radix_histogram::CASE,
         radix_scatter::CASE,
+        rank_sort::CASE,
         ray_spheres::CASE,
+        ray_triangles::CASE,
         relax_edges::CASE,
         rgb_to_yuv::CASE,
         rle_decode::CASE,
         rms_norm::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
+        segment_sum::CASE,
         separable_blur::CASE,
         sha256::CASE,
         siphash::CASE,
