@@ -32,10 +32,11 @@ pub fn solve(mut a: [[f32; SIZE]; SIZE], mut b: [f32; SIZE]) -> Option<[f32; SIZ
         }
         a.swap(k, pivot);
         b.swap(k, pivot);
+        let top = a[k];
         for row in k + 1..SIZE {
-            let factor = a[row][k] / a[k][k];
-            for column in k..SIZE {
-                a[row][column] -= factor * a[k][column];
+            let factor = a[row][k] / top[k];
+            for (value, above) in a[row].iter_mut().zip(top).skip(k) {
+                *value -= factor * above;
             }
             b[row] -= factor * b[k];
         }

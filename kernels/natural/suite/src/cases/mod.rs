@@ -4,6 +4,7 @@ mod argmax;
 mod attention_row;
 mod base64;
 mod bfs_level;
+mod bicubic;
 mod big_multiply;
 mod bilateral;
 mod bilinear;
@@ -15,8 +16,10 @@ mod bitonic_step;
 mod black_scholes;
 mod block_scan;
 mod block_sum;
+mod bloom_query;
 mod box_blur;
 mod bvh_count;
+mod chacha20;
 mod cholesky;
 mod collatz;
 mod compact;
@@ -27,6 +30,7 @@ mod cross_entropy;
 mod date_histogram;
 mod dct_8x8;
 mod depthwise_conv;
+mod dfa_match;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
@@ -43,6 +47,7 @@ mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod jacobi_3x3;
+mod kd_nearest;
 mod kmeans;
 mod knapsack;
 mod lattice_boltzmann;
@@ -71,12 +76,14 @@ mod relax_edges;
 mod rgb_to_yuv;
 mod rle_decode;
 mod rms_norm;
+mod sandpile;
 mod saxpy;
 mod saxpy_strided;
 mod segment_sum;
 mod separable_blur;
 mod sha256;
 mod siphash;
+mod sliding_max;
 mod smith_waterman;
 mod sobel;
 mod softmax_block;
@@ -96,11 +103,12 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 91] = [
+    static CASES: [Case; 98] = [
         argmax::CASE,
         attention_row::CASE,
         base64::CASE,
         bfs_level::CASE,
+        bicubic::CASE,
         big_multiply::CASE,
         bilateral::CASE,
         bilinear::CASE,
@@ -112,8 +120,10 @@ pub(crate) fn cases() -> &'static [Case] {
         black_scholes::CASE,
         block_scan::CASE,
         block_sum::CASE,
+        bloom_query::CASE,
         box_blur::CASE,
         bvh_count::CASE,
+        chacha20::CASE,
         cholesky::CASE,
         collatz::CASE,
         compact::CASE,
@@ -124,6 +134,7 @@ pub(crate) fn cases() -> &'static [Case] {
         date_histogram::CASE,
         dct_8x8::CASE,
         depthwise_conv::CASE,
+        dfa_match::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
@@ -140,6 +151,7 @@ pub(crate) fn cases() -> &'static [Case] {
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         jacobi_3x3::CASE,
+        kd_nearest::CASE,
         kmeans::CASE,
         knapsack::CASE,
         lattice_boltzmann::CASE,
@@ -168,12 +180,14 @@ pub(crate) fn cases() -> &'static [Case] {
         rgb_to_yuv::CASE,
         rle_decode::CASE,
         rms_norm::CASE,
+        sandpile::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
         segment_sum::CASE,
         separable_blur::CASE,
         sha256::CASE,
         siphash::CASE,
+        sliding_max::CASE,
         smith_waterman::CASE,
         sobel::CASE,
         softmax_block::CASE,
