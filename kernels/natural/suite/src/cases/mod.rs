@@ -4,29 +4,40 @@ mod argmax;
 mod attention_row;
 mod base64;
 mod bfs_level;
+mod bicubic;
 mod big_multiply;
+mod bilateral;
 mod bilinear;
 mod binary_search;
+mod biquad;
 mod bitmap_rank;
 mod bitonic_block;
 mod bitonic_step;
 mod black_scholes;
 mod block_scan;
 mod block_sum;
+mod bloom_query;
 mod box_blur;
 mod bvh_count;
+mod chacha20;
 mod cholesky;
 mod collatz;
 mod compact;
+mod conv_5x5;
 mod convolve_1d;
 mod crc32;
+mod cross_entropy;
+mod date_histogram;
 mod dct_8x8;
 mod depthwise_conv;
+mod dfa_match;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
 mod floyd_warshall;
 mod gemv_f16;
+mod gemv_int4;
+mod group_norm;
 mod half_axpy;
 mod hamming;
 mod hash_insert;
@@ -36,33 +47,43 @@ mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod jacobi_3x3;
+mod kd_nearest;
 mod kmeans;
 mod knapsack;
 mod lattice_boltzmann;
 mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
+mod lu_6x6;
 mod mandelbrot;
 mod matmul_tiled;
 mod median_3x3;
 mod mod_pow;
 mod monte_carlo_pi;
+mod myers;
+mod n_queens;
 mod nbody;
 mod pagerank;
+mod parse_numbers;
 mod particles;
 mod perlin;
 mod radix_histogram;
 mod radix_scatter;
+mod rank_sort;
 mod ray_spheres;
+mod ray_triangles;
 mod relax_edges;
 mod rgb_to_yuv;
 mod rle_decode;
 mod rms_norm;
+mod sandpile;
 mod saxpy;
 mod saxpy_strided;
+mod segment_sum;
 mod separable_blur;
 mod sha256;
 mod siphash;
+mod sliding_max;
 mod smith_waterman;
 mod sobel;
 mod softmax_block;
@@ -82,34 +103,45 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 77] = [
+    static CASES: [Case; 98] = [
         argmax::CASE,
         attention_row::CASE,
         base64::CASE,
         bfs_level::CASE,
+        bicubic::CASE,
         big_multiply::CASE,
+        bilateral::CASE,
         bilinear::CASE,
         binary_search::CASE,
+        biquad::CASE,
         bitmap_rank::CASE,
         bitonic_block::CASE,
         bitonic_step::CASE,
         black_scholes::CASE,
         block_scan::CASE,
         block_sum::CASE,
+        bloom_query::CASE,
         box_blur::CASE,
         bvh_count::CASE,
+        chacha20::CASE,
         cholesky::CASE,
         collatz::CASE,
         compact::CASE,
+        conv_5x5::CASE,
         convolve_1d::CASE,
         crc32::CASE,
+        cross_entropy::CASE,
+        date_histogram::CASE,
         dct_8x8::CASE,
         depthwise_conv::CASE,
+        dfa_match::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
         floyd_warshall::CASE,
         gemv_f16::CASE,
+        gemv_int4::CASE,
+        group_norm::CASE,
         half_axpy::CASE,
         hamming::CASE,
         hash_insert::CASE,
@@ -119,33 +151,43 @@ pub(crate) fn cases() -> &'static [Case] {
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         jacobi_3x3::CASE,
+        kd_nearest::CASE,
         kmeans::CASE,
         knapsack::CASE,
         lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
         life::CASE,
         lstm_cell::CASE,
+        lu_6x6::CASE,
         mandelbrot::CASE,
         matmul_tiled::CASE,
         median_3x3::CASE,
         mod_pow::CASE,
         monte_carlo_pi::CASE,
+        myers::CASE,
+        n_queens::CASE,
         nbody::CASE,
         pagerank::CASE,
+        parse_numbers::CASE,
         particles::CASE,
         perlin::CASE,
         radix_histogram::CASE,
         radix_scatter::CASE,
+        rank_sort::CASE,
         ray_spheres::CASE,
+        ray_triangles::CASE,
         relax_edges::CASE,
         rgb_to_yuv::CASE,
         rle_decode::CASE,
         rms_norm::CASE,
+        sandpile::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
+        segment_sum::CASE,
         separable_blur::CASE,
         sha256::CASE,
         siphash::CASE,
+        sliding_max::CASE,
         smith_waterman::CASE,
         sobel::CASE,
         softmax_block::CASE,
