@@ -251,7 +251,7 @@ mod tests {
     fn decodes_what_the_contract_says() {
         let mut words = vec![
             MAGIC,
-            2,
+            VERSION,
             4,
             256,
             1,
