@@ -40,6 +40,7 @@ mod long_copies;
 mod loops;
 mod narrow;
 mod needless_barriers;
+mod optional_references;
 mod panic_messages;
 mod panic_sites;
 mod panic_tails;

@@ -82,6 +82,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMGetNSW)(self.raw) != 0 }
     }
 
+    /// Whether the address of a part is never outside the object that it is a part of.
+    pub fn is_inbounds(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMIsInBounds)(self.raw) != 0 }
+    }
+
     /// Whether an `or` is of numbers that have no bit in common, so that it is their sum.
     pub fn is_disjoint(self) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.

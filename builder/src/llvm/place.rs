@@ -96,6 +96,14 @@ impl<'c> Place<'c> {
         })
     }
 
+    /// The number whose bits are those of `value`, which has as many.
+    pub fn same_bits(self, value: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
+        self.anchor.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildCast)(builder, opcode::BIT_CAST, value.raw, ty, c"".as_ptr()) }
+        })
+    }
+
     /// Inline assembly that only computes a value of type `ty`.
     pub fn pure_assembly(
         self,

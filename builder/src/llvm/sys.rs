@@ -166,6 +166,7 @@ api! { every version {
     fn LLVMGetSwitchCaseValue(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetICmpPredicate(ValueRef) -> c_int;
     fn LLVMGetNUW(ValueRef) -> Bool;
+    fn LLVMIsInBounds(ValueRef) -> Bool;
     fn LLVMGetNSW(ValueRef) -> Bool;
     fn LLVMGetIsDisjoint(ValueRef) -> Bool;
     fn LLVMGetNNeg(ValueRef) -> Bool;

@@ -203,3 +203,23 @@ fn a_part_is_loaded_before_it_is_stored() {
     let loads: Vec<bool> = accesses.map(|line| is_load(line)).collect();
     assert_eq!(loads[..32], [[true; 16], [false; 16]].concat(), "{body:#?}");
 }
+
+#[test]
+fn an_element_that_is_kept_is_loaded_once() {
+    let kept = body(features(), "element_kept");
+    assert_eq!(count(&kept, "ld.global"), 1, "{kept:#?}");
+    // Of the index and the element, but not of an address.
+    assert_eq!(count(&kept, "setp"), 2, "{kept:#?}");
+}
+
+#[test]
+fn what_is_written_or_was_not_loaded_before_is_loaded_where_it_is_used() {
+    for kernel in [
+        "written_element_kept",
+        "other_element_kept",
+        "element_kept_by_its_address",
+    ] {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "ld.global"), 2, "{kernel}: {body:#?}");
+    }
+}

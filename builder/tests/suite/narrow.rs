@@ -293,3 +293,29 @@ fn the_lower_half_of_a_product_says_nothing_of_its_factors() {
     let body = body(features(), "low_half_of_product");
     assert_eq!(count(&body, "setp"), 3, "{body:#?}");
 }
+
+#[test]
+fn a_place_in_a_plane_needs_no_check() {
+    let comparisons = |kernel, expected| {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "setp"), expected, "{kernel}: {body:#?}");
+    };
+    // Both ends of the plane in order and inside, the row and the column.
+    comparisons("place_in_a_plane", 4);
+    comparisons("place_in_a_volume", 4);
+    // The place, too.
+    comparisons("place_in_a_plane_of_any_size", 4);
+    comparisons("place_behind_a_plane", 4);
+    comparisons("place_in_a_turned_plane", 4);
+    comparisons("place_in_a_great_volume", 5);
+}
+
+#[test]
+fn a_short_number_is_divided_by_a_short_one_only() {
+    let short = body(features(), "short_by_any");
+    for wide in ["div.u64", "rem.u64"] {
+        assert_eq!(count(&short, wide), 0, "{short:#?}");
+    }
+    let signed = body(features(), "short_by_any_signed");
+    assert_eq!(count(&signed, "div.s64"), 1, "{signed:#?}");
+}

@@ -97,7 +97,12 @@ impl<T> VolumeOut<'_, T> {
     pub fn mine(&mut self) -> Option<&mut T> {
         let (layer, row, column) = self.position();
         if layer < self.depth() && row < self.rows() && column < self.columns() {
-            let index = (layer * self.rows() + row) * self.stride() + column;
+            // Where the sum may wrap around, the compiler does not know that the address is not null.
+            // SAFETY: the volume has an element of this index, and the number of its elements is a `usize`.
+            let index = unsafe {
+                let row = (layer * self.rows() + row).unchecked_mul(self.stride());
+                row.unchecked_add(column)
+            };
             // SAFETY: in bounds, and no other thread has this position.
             Some(unsafe { &mut *self.pointer.add(index) })
         } else {

@@ -162,3 +162,21 @@ pub fn thread_ends(limit: u32, mut out: PerThread<[u32]>) {
         *out = 2;
     }
 }
+
+/// Threads of a block of [`references_kept`].
+pub const KEPT_THREADS: usize = 64;
+
+/// Elements above a limit, plus how many of them the threads before in the block have. The others stay as they were.
+#[kernel(launch_bounds(64, exact))]
+pub fn references_kept(x: &[f32], limit: f32, mut out: PerThread<[f32]>) {
+    let kept = x.get(thread::index()).filter(|x| **x > limit);
+    let counts = shared!([u32; KEPT_THREADS])
+        .write(kept.is_some().into())
+        .sync();
+    let before: u32 = (0..thread::thread_idx_x() as usize)
+        .map(|n| counts[n])
+        .sum();
+    if let (Some(&x), Some(out)) = (kept, out.mine()) {
+        *out = x + before as f32;
+    }
+}

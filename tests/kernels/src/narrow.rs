@@ -472,3 +472,52 @@ pub fn divisions(
         .checked_rem(divisor)
         .unwrap_or(0);
 }
+
+/// The element at a layer, a row and a column, or nothing where the row or the column is past the last.
+fn in_plane(x: &[u32], rows: u32, columns: u32, at: [u32; 3]) -> Option<u32> {
+    let (rows, columns) = (rows as usize, columns as usize);
+    let [layer, row, column] = at.map(|n| n as usize);
+    let plane = &x[layer * rows * columns..(layer + 1) * rows * columns];
+    (row < rows && column < columns).then(|| plane[row * columns + column])
+}
+
+/// [`in_plane`] of each place, with `u32::MAX` for nothing.
+#[kernel]
+pub fn places_in_planes(
+    x: &[u32],
+    rows: u32,
+    columns: u32,
+    at: &[[u32; 3]],
+    mut out: PerThread<[u32]>,
+) {
+    if let (Some(&at), Some(out)) = (at.get(thread::index()), out.mine()) {
+        *out = in_plane(x, rows, columns, at).unwrap_or(u32::MAX);
+    }
+}
+
+/// What [`places_in_planes()`] gives.
+pub fn in_plane_on_host(x: &[u32], rows: u32, columns: u32, at: [u32; 3]) -> u32 {
+    in_plane(x, rows, columns, at).unwrap_or(u32::MAX)
+}
+
+/// Quotients and remainders of numbers of 32 bits by numbers of 64; 0 where the divisor is.
+#[kernel]
+pub fn short_by_long(
+    numbers: &[u32],
+    divisors: &[u64],
+    mut quotients: PerThread<[u64]>,
+    mut remainders: PerThread<[u64]>,
+) {
+    let (Some(&divisor), Some(quotient), Some(remainder)) = (
+        divisors.get(thread::index()),
+        quotients.mine(),
+        remainders.mine(),
+    ) else {
+        return;
+    };
+    // Each alone: a remainder of a quotient that is known takes no division.
+    let number = u64::from(numbers[thread::index()]);
+    *quotient = number.checked_div(divisor).unwrap_or(0);
+    let number = u64::from(!numbers[thread::index()]);
+    *remainder = number.checked_rem(divisor).unwrap_or(0);
+}

@@ -206,3 +206,37 @@ fn threads_end_one_by_one() {
     let expected: Vec<u32> = (0..64).map(|i| if i < 40 { 2 } else { 1 }).collect();
     assert_eq!(stream.download(&out).unwrap(), expected);
 }
+
+#[test]
+fn a_reference_that_is_kept_over_a_barrier_leads_to_its_element() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::references_kept).unwrap();
+    let threads = kernels::KEPT_THREADS;
+    let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0];
+    for length in [0, 1, threads - 1, threads, 3 * threads + 5] {
+        let number = |n: usize| match n % 7 {
+            n @ 0..5 => special[n],
+            _ => (n * 37 % 101) as f32 - 50.0,
+        };
+        let x: Vec<f32> = (0..length).map(number).collect();
+        let of_x = stream.upload(&x).unwrap();
+        for limit in [f32::NEG_INFINITY, -1.0, 0.0, 40.0, f32::INFINITY, f32::NAN] {
+            let total = 4 * threads;
+            let mut out = stream.upload(&vec![-7.0_f32; total]).unwrap();
+            stream
+                .launch(
+                    &kernel,
+                    Grid::cover(total, kernels::KEPT_THREADS as u32),
+                    (&of_x, limit, &mut out),
+                )
+                .unwrap();
+            let kept = |n: usize| x.get(n).copied().filter(|x| *x > limit);
+            for (n, out) in stream.download(&out).unwrap().into_iter().enumerate() {
+                let before = (n - n % threads..n).filter(|n| kept(*n).is_some()).count();
+                let expected = kept(n).map_or(-7.0, |x| x + before as f32);
+                assert_eq!(out, expected, "{n} of {length} above {limit}");
+            }
+        }
+    }
+}

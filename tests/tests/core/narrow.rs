@@ -444,3 +444,74 @@ fn divisions_of_32_bits_are_exact() {
         );
     }
 }
+
+#[test]
+fn places_in_planes_are_where_they_were() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::places_in_planes).unwrap();
+    for (layers, rows, columns) in [(3, 5, 7), (4, 1, 9), (2, 8, 1), (1, 1, 1)] {
+        let x: Vec<u32> = (0..layers * rows * columns).map(|n| n * 3 + 1).collect();
+        let ends = |n: u32| [0, n / 2, n - 1, n, n + 1, u32::MAX];
+        let places = (0..layers).flat_map(|layer| {
+            let rows = ends(rows).into_iter();
+            rows.flat_map(move |row| ends(columns).map(|column| [layer, row, column]))
+        });
+        let places: Vec<[u32; 3]> = places.collect();
+        let mut out = stream.zeroed::<u32>(places.len()).unwrap();
+        let (of_x, at) = (stream.upload(&x).unwrap(), stream.upload(&places).unwrap());
+        let arguments = (&of_x, rows, columns, &at, &mut out);
+        stream
+            .launch(&kernel, Grid::cover(places.len(), 64), arguments)
+            .unwrap();
+        for (place, out) in places.iter().zip(stream.download(&out).unwrap()) {
+            let expected = kernels::in_plane_on_host(&x, rows, columns, *place);
+            assert_eq!(out, expected, "{place:?} of {layers} x {rows} x {columns}");
+        }
+    }
+}
+
+#[test]
+fn short_numbers_are_divided_by_long_ones() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::short_by_long).unwrap();
+    let numbers = [0, 1, 7, 0x8000_0000, u32::MAX - 1, u32::MAX];
+    let divisors = [
+        0,
+        1,
+        7,
+        u64::from(u32::MAX) - 1,
+        u64::from(u32::MAX),
+        1 << 32,
+        (1 << 32) + 1,
+        7 << 32,
+        1 << 63,
+        u64::MAX,
+    ];
+    let pairs = numbers
+        .iter()
+        .flat_map(|n| divisors.iter().map(move |d| (*n, *d)));
+    let (numbers, divisors): (Vec<u32>, Vec<u64>) = pairs.unzip();
+    let mut quotients = stream.zeroed::<u64>(numbers.len()).unwrap();
+    let mut remainders = stream.zeroed::<u64>(numbers.len()).unwrap();
+    let of_numbers = stream.upload(&numbers).unwrap();
+    let of_divisors = stream.upload(&divisors).unwrap();
+    let arguments = (&of_numbers, &of_divisors, &mut quotients, &mut remainders);
+    stream
+        .launch(&kernel, Grid::cover(numbers.len(), 64), arguments)
+        .unwrap();
+    let quotients = stream.download(&quotients).unwrap();
+    let remainders = stream.download(&remainders).unwrap();
+    for (n, (&number, &divisor)) in numbers.iter().zip(&divisors).enumerate() {
+        let expected = (
+            u64::from(number).checked_div(divisor).unwrap_or(0),
+            u64::from(!number).checked_rem(divisor).unwrap_or(0),
+        );
+        assert_eq!(
+            (quotients[n], remainders[n]),
+            expected,
+            "{number} by {divisor}"
+        );
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! A GPU divides numbers of 32 bits in a third of the instructions. LLVM's code generator tests both operands of each division by itself, in a
 //! branch of its own; here one test decides about all divisions of a block that do not wait for anything else. Where bounds prove that
-//! the operands are small there is no test. The divisions of 64 bits that are left are inline assembly: LLVM would test their operands again.
+//! the operands are small there is no test. A number that is proven small by one that turns out not to be is 0, and the remainder is the number.
+//! The divisions of 64 bits that are left are inline assembly: LLVM would test their operands again.
 
 use super::bounds::{self, MOST_OF_32};
 use super::dominators::Dominators;
@@ -199,6 +200,15 @@ impl<'c> Group<'c> {
         }
     }
 
+    /// Whether a division has a divisor that is not small where anything is not, of a number that is small.
+    fn is_by_great(&self, division: Value<'c>) -> bool {
+        let operands = division.operand(0).zip(division.operand(1));
+        operands.is_some_and(|(left, right)| {
+            let is_small = left != right && !self.divisions.contains(&left);
+            division.is_unsigned_division() && is_small && self.tested == [right]
+        })
+    }
+
     /// The quotients and remainders, of 32 bits or of 64.
     fn results(&self, place: Place<'c>, is_small: bool) -> Vec<Value<'c>> {
         let mut results: Vec<Value<'c>> = Vec::new();
@@ -221,6 +231,10 @@ impl<'c> Group<'c> {
                     let (left, right) = (place.resized(left, 32), place.resized(right, 32));
                     place.resized(place.binary(operation, left, right), 64)
                 }
+                false if self.is_by_great(*division) => match operation {
+                    opcode::UREM => left,
+                    _ => place.constant(64, 0),
+                },
                 false => {
                     let text = format!("{name} $0, $1, $2;");
                     place.pure_assembly(&text, "=l,l,l", left.ty(), &[left, right])

@@ -8,6 +8,7 @@ use super::conditions::Known;
 use super::dominators::Dominators;
 use super::orders::below;
 use super::parts;
+use super::planes;
 use super::unequal::{is_behind, is_one_before};
 use super::values::{Values, bits_of};
 use crate::llvm::{Place, Value, ValueKind, opcode, predicate};
@@ -104,6 +105,10 @@ pub(super) fn is_below<'c>(
     }
     if smaller.kind() != ValueKind::Instruction {
         return false;
+    }
+    let is_strictly_below = |smaller, larger| is_below(smaller, larger, true);
+    if planes::is_place_below(smaller, larger, known, &is_strictly_below) {
+        return true;
     }
     let operand = |n| smaller.operand(n);
     let of_operand = |n, is_strict| operand(n).is_some_and(|value| follows(value, is_strict));

@@ -148,7 +148,7 @@ impl<'v, 'c> Known<'v, 'c> {
         });
     }
 
-    /// The value that this one is in another width.
+    /// The value that this one is in another width, or behind a loop.
     pub(super) fn core(&self, mut value: Value<'c>) -> Value<'c> {
         for _ in 0..DEPTH {
             if !value.is_instruction() {
@@ -159,6 +159,7 @@ impl<'v, 'c> Known<'v, 'c> {
             };
             let is_same = match value.opcode() {
                 opcode::ZEXT => true,
+                opcode::PHI => value.operand_count() == 1,
                 opcode::TRUNC => {
                     bits_of(operand).is_some() && self.ends(operand).1 <= u64::MAX >> (64 - bits)
                 }

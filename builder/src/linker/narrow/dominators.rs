@@ -86,7 +86,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// Whether every way to a reachable block goes through this one.
-    pub(super) fn dominates(&self, block: Block<'c>, of: Block<'c>) -> bool {
+    pub(in crate::linker) fn dominates(&self, block: Block<'c>, of: Block<'c>) -> bool {
         let mut at = Some(of);
         while let Some(reached) = at.filter(|at| *at != block) {
             at = self.above(reached);

@@ -24,6 +24,8 @@ mod minima;
 mod near_addresses;
 mod orders;
 mod parts;
+mod planes;
+mod polynomials;
 pub(super) mod products;
 mod quotients;
 mod ranges;

@@ -15,8 +15,8 @@ use crate::linker::{
     joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
-    lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
-    pointer_values,
+    lines, local_alignment, local_arrays, narrow, needless_barriers, optional_references,
+    panic_tails, panics, pointer_values,
 };
 use crate::linker::{
     replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, twin_counters, unroll,
@@ -139,6 +139,9 @@ fn compile_here(
     if chosen_slots::resolve(&module) {
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
+    if optional_references::resolve(&module) {
+        module.run_passes(REFERENCES, Some(&machine))?;
+    }
     // Of rounds that are unrolled by now.
     approximations::fold(&module)?;
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
@@ -222,6 +225,9 @@ const INFER_ADDRESS_SPACES: &str = "function(infer-address-spaces)";
 /// Makes values of stack slots between which LLVM's pipeline alone has let a pointer choose.
 const CHOSEN_SLOTS: &str = "function(sroa<modify-cfg>,instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg,\
     instcombine<no-verify-fixpoint>)";
+
+/// What follows references whose addresses are no longer asked for.
+const REFERENCES: &str = "function(instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
 /// instead, which is why the ones that have an instruction come first.
