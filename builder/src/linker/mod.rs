@@ -22,6 +22,7 @@ mod cold_values;
 mod comparisons;
 mod convergence;
 mod copies;
+mod counted_ends;
 mod fall_through;
 mod float;
 mod globals;

@@ -455,3 +455,26 @@ fn loads_that_stores_or_other_loads_decide_are_not_made_early() {
         assert_eq!(count(before, "ld.global"), first, "{kernel}: {body:#?}");
     }
 }
+
+/// Comparisons of 64 bits between the first load from shared memory and the branch that leads back to it.
+fn wide_comparisons_of_round(kernel: &str) -> usize {
+    let body = body(features(), kernel);
+    let first = body.iter().position(|line| line.contains("ld.shared"));
+    let round = &body[first.expect("a tile is read")..];
+    let end = round.iter().position(|line| line.contains("bra"));
+    let round = &round[..end.expect("a loop ends by a branch")];
+    let is_wide = |line: &&&str| line.starts_with("setp") && line.contains("64");
+    round.iter().filter(is_wide).count()
+}
+
+#[test]
+fn sums_with_a_counter_are_compared_in_32_bits() {
+    assert_eq!(wide_comparisons_of_round("rank_by_sums"), 0);
+}
+
+#[test]
+fn sums_that_wrap_around_or_of_great_numbers_are_compared_as_they_are() {
+    for kernel in ["rank_by_wrapping_sums", "rank_by_great_sums"] {
+        assert!(wide_comparisons_of_round(kernel) > 0, "{kernel}");
+    }
+}

@@ -441,3 +441,30 @@ pub fn parts(x: &[u32], ranges: &[[u32; 2]], mut out: PerThread<[[u64; 2]]>) {
         *out = [part.iter().fold(0, |sum, x| note(sum, *x)), note(0, ones)];
     }
 }
+
+/// How many elements a tile of shared memory has.
+pub const TILE: usize = 256;
+
+/// In what place of all each number goes in sorted order: of equal ones the first one goes first.
+#[kernel(launch_bounds(256, exact))]
+pub fn ranks_by_tiles(numbers: &[u32], mut ranks: PerThread<[u32]>) {
+    let i = thread::index();
+    let own = numbers.get(i).copied().unwrap_or(u32::MAX);
+    let mut tile = shared!([u32; TILE]);
+    let mut rank = 0;
+    for start in (0..numbers.len()).step_by(TILE) {
+        let at = start + thread::thread_idx_x() as usize;
+        let others = tile
+            .refill()
+            .write(numbers.get(at).copied().unwrap_or(u32::MAX))
+            .sync();
+        for (j, &other) in others.iter().enumerate() {
+            if other < own || (other == own && start + j < i) {
+                rank += 1;
+            }
+        }
+    }
+    if let Some(out) = ranks.mine() {
+        *out = rank;
+    }
+}

@@ -3,6 +3,7 @@
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::loops as kernels;
 use warpsmith_tests::fixture;
+use warpsmith_tests::ptx::{SM_90, instructions};
 
 const THREADS: usize = 40;
 
@@ -493,4 +494,37 @@ fn over_parts_of_every_length() {
         let expected = [part.iter().fold(0, |sum, x| note(sum, *x)), note(0, ones)];
         assert_eq!(*sums, expected, "{first}..{end}");
     }
+}
+
+/// The loop over a tile ends by its counter, which is what is compared beside the tile's start, and both in 32 bits.
+#[test]
+fn rounds_over_a_tile_compare_nothing_of_64_bits() {
+    let all = instructions(SM_90, "ranks_by_tiles");
+    let first = all.iter().position(|line| line.starts_with("ld.shared"));
+    let round = &all[first.expect("a tile is read")..];
+    let end = round.iter().position(|line| line.starts_with('@'));
+    let round = &round[..end.expect("a loop ends by a branch")];
+    let is_wide = |line: &&String| line.starts_with("setp") && line.contains("64");
+    assert_eq!(round.iter().filter(is_wide).count(), 0, "{all:#?}");
+}
+
+#[test]
+fn ranks_are_those_of_a_stable_sort() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::ranks_by_tiles)?;
+    for count in [1, 255, 256, 257, 1000] {
+        let numbers: Vec<u32> = (0..count).map(|i| i * 7919 % 61).collect();
+        let mut ranks = stream.zeroed::<u32>(numbers.len())?;
+        let grid = Grid::cover(numbers.len(), kernels::TILE as u32);
+        stream.launch(&kernel, grid, (&stream.upload(&numbers)?, &mut ranks))?;
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by_key(|i| numbers[*i]);
+        let mut expected = vec![0; numbers.len()];
+        for (rank, i) in order.into_iter().enumerate() {
+            expected[i] = rank as u32;
+        }
+        assert_eq!(stream.download(&ranks)?, expected, "{count} numbers");
+    }
+    Ok(())
 }

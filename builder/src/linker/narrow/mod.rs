@@ -34,6 +34,7 @@ mod ring;
 mod rounds;
 pub(super) mod short_lengths;
 mod sums;
+mod sums_below;
 mod told;
 mod unequal;
 mod values;
@@ -76,6 +77,12 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
         }
         if function.instructions().into_iter().any(inside::is_both) {
             is_changed |= inside::run(&Dominators::of(function));
+        }
+    }
+    for function in module.functions() {
+        let mut instructions = function.instructions().into_iter();
+        if instructions.any(sums_below::may_be_sum) {
+            is_changed |= sums_below::run(module, function)?;
         }
     }
     if is_changed {

@@ -11,8 +11,9 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, atomics, barriers, branch_values, certain_cases,
-    chosen_slots, cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel,
-    joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
+    chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float, inclusive_ranges,
+    is_kernel, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
+    long_copies,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, optional_references,
@@ -147,6 +148,7 @@ fn compile_here(
     module.run_passes(INFER_ADDRESS_SPACES, Some(&machine))?;
     address_alignment::raise(&module);
     needless_barriers::remove(&module)?;
+    counted_ends::replace(&module)?;
     narrow::decide(&module, &machine)?;
     late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
