@@ -41,6 +41,11 @@ pub(super) fn raise(module: &Module<'_>) {
     }
 }
 
+/// The alignment that an address is known to have.
+pub(super) fn of<'c>(module: &Module<'c>, address: Value<'c>) -> u32 {
+    1 << Addresses::of(module, std::iter::once(address)).zeros(address)
+}
+
 /// How many of their lowest bits are zero in addresses.
 struct Addresses<'m, 'c> {
     module: &'m Module<'c>,

@@ -223,3 +223,43 @@ fn what_is_written_or_was_not_loaded_before_is_loaded_where_it_is_used() {
         assert_eq!(count(&body, "ld.global"), 2, "{kernel}: {body:#?}");
     }
 }
+
+/// Whether a kernel loads an element of `x` before any of `y`, once.
+fn is_loaded_before(kernel: &str) -> bool {
+    let body = body(features(), kernel);
+    let of_x = |line: &str| line.contains("ld.") && line.contains("global") && line.contains("16 ");
+    let first_of_y = position(&body, "ld.global.nc.b32");
+    let of_x: Vec<_> = (0..body.len()).filter(|n| of_x(body[*n])).collect();
+    assert!(!of_x.is_empty(), "{body:#?}");
+    of_x.iter().all(|n| *n < first_of_y)
+}
+
+#[test]
+fn an_element_that_some_rounds_need_is_loaded_before_the_loop() {
+    for kernel in ["of_some_rounds", "of_some_rounds_by_part"] {
+        assert!(
+            is_loaded_before(kernel),
+            "{kernel}: {:#?}",
+            body(features(), kernel)
+        );
+    }
+}
+
+#[test]
+fn an_element_that_may_be_missing_or_be_written_is_loaded_where_it_is_needed() {
+    for kernel in [
+        "of_some_rounds_written",
+        "of_some_rounds_volatile",
+        "of_some_rounds_unchecked",
+        "of_some_rounds_behind",
+        "of_some_rounds_of_another",
+        "of_some_rounds_asked_late",
+        "of_some_rounds_by_next_part",
+    ] {
+        assert!(
+            !is_loaded_before(kernel),
+            "{kernel}: {:#?}",
+            body(features(), kernel)
+        );
+    }
+}

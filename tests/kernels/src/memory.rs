@@ -180,3 +180,45 @@ pub fn references_kept(x: &[f32], limit: f32, mut out: PerThread<[f32]>) {
         *out = x + before as f32;
     }
 }
+
+/// An element of which only some rounds of a loop take parts; a thread without one makes no rounds.
+#[kernel]
+pub fn parts_of_some_rounds(x: &[[f32; 3]], y: &[f32], mut out: PerThread<[f32]>) {
+    let i = thread::index();
+    let mut sum = 0.0;
+    if let Some(x) = x.get(i) {
+        for &y in y {
+            if y < 0.0 {
+                continue;
+            }
+            sum += x[0] * y;
+            if y > 4.0 {
+                sum += x[1];
+            }
+        }
+        sum += x[2];
+    }
+    if let Some(out) = out.mine() {
+        *out = sum;
+    }
+}
+
+/// The same where the loop alone asks whether there is such an element, and panics if there is none: a thread without one makes no rounds.
+#[kernel]
+pub fn parts_asked_in_rounds(x: &[[f32; 3]], y: &[f32], mut out: PerThread<[f32]>) {
+    let i = thread::index();
+    let rounds = if i < x.len() { y.len() } else { 0 };
+    let mut sum = 0.0;
+    for &y in &y[..rounds] {
+        if y < 0.0 {
+            continue;
+        }
+        sum += x[i][0] * y;
+        if y > 4.0 {
+            sum += x[i][1];
+        }
+    }
+    if let Some(out) = out.mine() {
+        *out = sum;
+    }
+}

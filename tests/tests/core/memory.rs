@@ -240,3 +240,47 @@ fn a_reference_that_is_kept_over_a_barrier_leads_to_its_element() {
         }
     }
 }
+
+#[test]
+fn an_element_that_some_rounds_need_is_loaded_if_there_is_one() {
+    let f = fixture();
+    let stream = f.stream();
+    let with_end = f.module.kernel(kernels::parts_of_some_rounds).unwrap();
+    let asked = f.module.kernel(kernels::parts_asked_in_rounds).unwrap();
+    let ys = [3.0_f32, -1.0, 5.0, 0.0, -0.0, 7.0, -2.0, 4.0, 2.0];
+    let threads = 96;
+    for length in [0, 1, 31, 64, 96] {
+        let x: Vec<[f32; 3]> = (0..length)
+            .map(|n| [n as f32 - 20.0, n as f32 * 3.0, 0.5])
+            .collect();
+        let of_x = stream.upload(&x).unwrap();
+        for rounds in [0, 1, 2, ys.len()] {
+            let y = &ys[..rounds];
+            let of_y = stream.upload(y).unwrap();
+            let expected = |with_end: bool| -> Vec<f32> {
+                let sum = |n: usize| {
+                    let Some(x) = x.get(n) else { return 0.0 };
+                    let end = if with_end { x[2] } else { 0.0 };
+                    let taken = y.iter().filter(|y| **y >= 0.0);
+                    let sum: f32 = taken
+                        .map(|y| x[0] * y + if *y > 4.0 { x[1] } else { 0.0 })
+                        .sum();
+                    sum + end
+                };
+                (0..threads).map(sum).collect()
+            };
+            let grid = Grid::cover(threads, 32);
+            let mut out = stream.upload(&vec![-7.0_f32; threads]).unwrap();
+            stream
+                .launch(&with_end, grid, (&of_x, &of_y, &mut out))
+                .unwrap();
+            let got = stream.download(&out).unwrap();
+            assert_eq!(got, expected(true), "{rounds} rounds, {length} elements");
+            stream
+                .launch(&asked, grid, (&of_x, &of_y, &mut out))
+                .unwrap();
+            let got = stream.download(&out).unwrap();
+            assert_eq!(got, expected(false), "{rounds} rounds, {length} elements");
+        }
+    }
+}

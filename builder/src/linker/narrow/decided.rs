@@ -10,7 +10,7 @@ const BLOCKS: usize = 32;
 const PARTS: u32 = 8;
 
 /// The edges that were gone over on the way to a block, as nothing else leads where they lead: from the nearest on.
-pub(super) fn edges<'c>(
+pub(in crate::linker) fn edges<'c>(
     block: Block<'c>,
     dominators: &Dominators<'c>,
 ) -> impl Iterator<Item = (Block<'c>, Block<'c>)> {
@@ -22,7 +22,10 @@ pub(super) fn edges<'c>(
 }
 
 /// The condition of the branch at the end of `from`, and whether it holds on the way to `to`.
-pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>, bool)> {
+pub(in crate::linker) fn condition<'c>(
+    from: Block<'c>,
+    to: Block<'c>,
+) -> Option<(Value<'c>, bool)> {
     let branch = from.terminator()?;
     let [yes, no] = branch.successors().try_into().ok()?;
     let decides = branch.opcode() == opcode::BRANCH && yes != no;
@@ -30,7 +33,7 @@ pub(super) fn condition<'c>(from: Block<'c>, to: Block<'c>) -> Option<(Value<'c>
 }
 
 /// The comparisons that are decided where a condition is `holds`, each with whether it holds.
-pub(super) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<(Value<'_>, bool)> {
+pub(in crate::linker) fn comparisons(condition: Value<'_>, holds: bool) -> Vec<(Value<'_>, bool)> {
     let mut all = all_parts(condition, holds);
     all.retain(|(part, _)| part.is_instruction() && part.opcode() == opcode::ICMP);
     all

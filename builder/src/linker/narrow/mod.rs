@@ -9,7 +9,7 @@ mod casts;
 mod checks;
 mod conditions;
 mod counters;
-mod decided;
+pub(super) mod decided;
 mod distances;
 pub(super) mod dominators;
 mod early_divisions;

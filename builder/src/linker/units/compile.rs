@@ -11,7 +11,7 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, atomics, barriers, branch_values, certain_cases,
-    chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float, inclusive_ranges,
+    chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float, inclusive_ranges, invariant_loads,
     is_kernel, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
     long_copies,
 };
@@ -152,6 +152,7 @@ fn compile_here(
     narrow::decide(&module, &machine)?;
     late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
+    invariant_loads::hoist(&module)?;
     unroll::run(&module)?;
     twin_counters::join(&module);
     // After unrolling: the copies of a round have the counter of their remainders in common.

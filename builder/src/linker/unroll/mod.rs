@@ -24,7 +24,6 @@ mod conditions;
 mod copies;
 mod early;
 mod guard;
-mod offsets;
 mod rest;
 mod scopes;
 mod size;
@@ -35,10 +34,10 @@ use std::collections::HashSet;
 
 use super::globals::SHARED;
 use super::loops::{self, Loop};
+use super::offsets::whole;
 use super::uniform::Uniform;
 use crate::llvm::{Module, Value, opcode};
 use early::Early;
-use offsets::whole;
 pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
 

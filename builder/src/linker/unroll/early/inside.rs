@@ -1,47 +1,13 @@
 //! Whether an address is one of a slice that the kernel only reads.
 
-use crate::linker::branch_values::most_length;
 use crate::linker::loops::Loop;
-use crate::linker::narrow::products;
+use crate::linker::read_only_slices::{Part, Slice, without_casts};
 use crate::linker::unroll::ROUNDS;
-use crate::linker::unroll::offsets::whole;
 use crate::linker::unroll::step::Step;
 use crate::linker::unroll::steps::{Changes, is_inside};
-use crate::llvm::{Attribute, Block, Module, Value, opcode, predicate};
-
-/// The size of the largest elements whose size is known from how many of them memory may hold.
-const MOST_SIZE: u64 = 1 << 30;
-
-/// A slice that is a parameter of the kernel, and that nothing writes while it runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slice<'c> {
-    /// Its address.
-    pointer: Value<'c>,
-    /// How many elements it has.
-    length: Value<'c>,
-    /// The size of one, in bytes.
-    size: u64,
-}
+use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 impl<'c> Slice<'c> {
-    /// The slice that begins at this address.
-    fn at(pointer: Value<'c>) -> Option<Slice<'c>> {
-        let (function, number) = without_casts(pointer).as_parameter()?;
-        let at = Attribute::Parameter(number);
-        if !function.has_flag(at, "noalias") || !function.has_flag(at, "readonly") {
-            return None;
-        }
-        // As the kernel's record says, which only unsafe code makes by hand.
-        let most = most_length(function, number + 1).filter(|most| *most > 0)?;
-        // Of greater elements the quotient may be another one.
-        let size = i64::MAX as u64 / most;
-        (size <= MOST_SIZE).then_some(Slice {
-            pointer,
-            length: function.parameter(number + 1)?,
-            size,
-        })
-    }
-
     /// Puts whether the slice has an element of this number at the end of a block.
     pub(super) fn has(self, block: Block<'c>, index: Value<'c>) -> Value<'c> {
         let index = block.push_extended(index, self.length);
@@ -113,18 +79,8 @@ impl<'c> Inside<'c> {
         address: Value<'c>,
         size: u64,
     ) -> Option<Inside<'c>> {
-        let (element, offset) = whole(module, address);
-        if !element.is_instruction() || element.opcode() != opcode::GET_ELEMENT_POINTER {
-            return None;
-        }
-        let [base, number] = [element.operand(0)?, element.operand(1)?];
-        let slice = Slice::at(base).filter(|_| !is_inside(found, base))?;
-        let (index, unit) = match element.operand_count() {
-            2 => index_of(number, module.size_of(element.element_type()))?,
-            _ => return None,
-        };
-        let is_inside = unit == slice.size && offset.checked_add(size)? <= slice.size;
-        is_inside.then_some(Inside::Element { slice, index })
+        let Part { slice, index, .. } = Part::at(module, address, size)?;
+        (!is_inside(found, slice.pointer)).then_some(Inside::Element { slice, index })
     }
 }
 
@@ -191,29 +147,6 @@ impl<'c> Stepping<'c> {
     }
 }
 
-/// The number of 32 or 64 bits of which `number` units of this size are a multiple, and the size of that.
-fn index_of<'c>(number: Value<'c>, unit: u64) -> Option<(Value<'c>, u64)> {
-    let is = |opcode| number.is_instruction() && number.opcode() == opcode;
-    let by_constant = || Some((number.operand(0)?, number.operand(1)?.as_integer()?));
-    if products::is_unsigned_wide(number) {
-        let (index, factor) = by_constant()?;
-        return Some((index, unit.checked_mul(factor)?));
-    }
-    if is(opcode::SHL) && number.never_wraps() {
-        let (index, bits) = by_constant()?;
-        let factor = 1_u64.checked_shl(u32::try_from(bits).ok()?)?;
-        return Some((index, unit.checked_mul(factor)?));
-    }
-    if is(opcode::MUL) && number.never_wraps() {
-        let (index, factor) = by_constant()?;
-        return Some((index, unit.checked_mul(factor)?));
-    }
-    match number.extended().filter(|_| is(opcode::ZEXT)) {
-        Some(index) => Some((index, unit)),
-        None => Some((number, unit)),
-    }
-}
-
 /// What an address is computed from: what the loop steps, as it is before it.
 fn origin<'c>(found: &Loop<'c>, address: Value<'c>) -> Option<Value<'c>> {
     let mut value = address;
@@ -229,12 +162,4 @@ fn origin<'c>(found: &Loop<'c>, address: Value<'c>) -> Option<Value<'c>> {
         value = next;
     }
     Some(value)
-}
-
-fn without_casts(pointer: Value<'_>) -> Value<'_> {
-    let is_cast = pointer.is_instruction() && pointer.opcode() == opcode::ADDRESS_SPACE_CAST;
-    match is_cast.then(|| pointer.operand(0)).flatten() {
-        Some(inner) => without_casts(inner),
-        None => pointer,
-    }
 }

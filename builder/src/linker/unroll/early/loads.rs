@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::inside::{Inside, Stepping};
 use crate::linker::loops::Loop;
 use crate::linker::narrow::products;
-use crate::linker::unroll::offsets::whole;
+use crate::linker::offsets::whole;
 use crate::linker::unroll::steps::{Changes, is_inside};
 use crate::llvm::{Block, Module, Value, opcode};
 

@@ -25,8 +25,9 @@ use super::scopes::push_copy;
 use super::steps::is_inside;
 use crate::linker::block_copies::Copies;
 use crate::linker::loops::Loop;
+use crate::linker::read_only_slices::Slice;
 use crate::llvm::{Block, Value, opcode, predicate};
-use inside::{Inside, Slice};
+use inside::Inside;
 pub(super) use loads::Early;
 use loads::Load;
 
