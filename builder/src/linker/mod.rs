@@ -10,6 +10,7 @@
 mod allocator;
 mod approximations;
 pub mod archive;
+mod assumptions;
 mod atomics;
 mod barriers;
 mod block_copies;

@@ -203,3 +203,13 @@ fn a_part_is_loaded_before_it_is_stored() {
     let loads: Vec<bool> = accesses.map(|line| is_load(line)).collect();
     assert_eq!(loads[..32], [[true; 16], [false; 16]].concat(), "{body:#?}");
 }
+
+#[test]
+fn what_is_assumed_costs_nothing() {
+    let body = body(features(), "assumed_neighbours");
+    let distances = |body: &[&str]| ["+-12]", "+12]"].map(|part| count(body, part));
+    assert_eq!(distances(&body), [1, 1], "{body:#?}");
+    let tested = self::body(features(), "tested_neighbours");
+    let tests = |body: &[&str]| count(body, "setp");
+    assert!(tests(&tested) > tests(&body), "{tested:#?}");
+}

@@ -10,9 +10,9 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, approximations, atomics, barriers, branch_values, certain_cases, chosen_slots,
-    cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel, joined_checks,
-    joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
+    LinkJob, approximations, assumptions, atomics, barriers, branch_values, certain_cases,
+    chosen_slots, cold_values, copies, dump, fall_through, float, inclusive_ranges, is_kernel,
+    joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, panic_tails, panics,
@@ -176,6 +176,7 @@ fn compile_here(
     stores_of_parts::split(&module);
     // After all that LLVM's passes could make of the certainty.
     certain_cases::release(&module);
+    assumptions::forget(&module)?;
     let chains = if common.has_chains {
         Some(lines::number(&module, &job.foreign))
     } else {
