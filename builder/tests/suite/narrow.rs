@@ -293,3 +293,26 @@ fn the_lower_half_of_a_product_says_nothing_of_its_factors() {
     let body = body(features(), "low_half_of_product");
     assert_eq!(count(&body, "setp"), 3, "{body:#?}");
 }
+
+#[test]
+fn signed_numbers_that_are_short_are_converted_from_32_bits() {
+    let body = body(features(), "squares_of_distances");
+    let wide = |body: &[&str]| count(body, "cvt.rn.f32.s64") + count(body, "cvt.rn.f32.u64");
+    assert_eq!(wide(&body), 0, "{body:#?}");
+    assert_eq!(count(&body, "mul.lo.s64"), 0, "{body:#?}");
+    let any = self::body(features(), "squares_of_any_distances");
+    assert!(count(&any, "cvt.rn.f32.s64") >= 1, "{any:#?}");
+    assert!(count(&any, "mul.lo.s64") >= 1, "{any:#?}");
+}
+
+#[test]
+fn divisions_of_few_bits_are_of_32() {
+    let body = body(features(), "tiny_divisions");
+    for narrow in ["div.u16", "rem.u16", "mul.lo.s16", "mul.hi.u16", "sub.s16"] {
+        assert_eq!(count(&body, narrow), 0, "{body:#?}");
+    }
+    assert_eq!(count(&body, QUOTIENT), 1, "{body:#?}");
+    // What wraps around is cut off before it is divided.
+    let product = self::body(features(), "tiny_division_of_a_product");
+    assert_eq!(count(&product, "255"), 1, "{product:#?}");
+}

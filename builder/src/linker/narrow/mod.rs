@@ -8,6 +8,7 @@ mod bypass;
 mod casts;
 mod checks;
 mod conditions;
+mod conversions;
 mod counters;
 mod decided;
 mod distances;
@@ -32,6 +33,7 @@ mod ring;
 mod rounds;
 pub(super) mod short_lengths;
 mod sums;
+mod tiny_divisions;
 mod told;
 mod unequal;
 mod values;
@@ -123,6 +125,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     for function in has(widths::may_be_short) {
         widths::run(&Dominators::of(function));
     }
+    for function in has(conversions::is_wide) {
+        conversions::run(&Dominators::of(function));
+    }
     // Of what has more bits there: `n - 1` where `n` may be 0.
     for function in has(last_places::may_be_last) {
         last_places::run(&Dominators::of(function));
@@ -137,6 +142,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         near_addresses::run(module, function);
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
+    has(tiny_divisions::is_tiny)
+        .into_iter()
+        .for_each(tiny_divisions::run);
     for function in has(quotients::is_division) {
         if early_divisions::run(function, &Dominators::of(function)) {
             module.run_passes_on(function, SIMPLIFY)?;
