@@ -316,3 +316,16 @@ fn divisions_of_few_bits_are_of_32() {
     let product = self::body(features(), "tiny_division_of_a_product");
     assert_eq!(count(&product, "255"), 1, "{product:#?}");
 }
+
+#[test]
+fn a_reciprocal_that_all_rounds_take_is_computed_before_them() {
+    let body = body(features(), "quotients_in_a_loop");
+    let reciprocals = count(&body, RECIPROCAL);
+    assert!(reciprocals >= 1, "{body:#?}");
+    let before = position(&body, "shfl.sync");
+    assert_eq!(count(&body[..before], RECIPROCAL), reciprocals, "{body:#?}");
+    let some = self::body(features(), "quotients_of_some_rounds");
+    let before = position(&some, "shfl.sync");
+    assert_eq!(count(&some[..before], RECIPROCAL), 0, "{some:#?}");
+    assert!(count(&some, RECIPROCAL) >= 2, "{some:#?}");
+}

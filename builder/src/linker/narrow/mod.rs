@@ -21,6 +21,7 @@ pub(super) mod implied;
 mod indices;
 mod inside;
 mod last_places;
+mod loop_reciprocals;
 mod minima;
 mod near_addresses;
 mod orders;
@@ -154,5 +155,5 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         quotients::run(function);
         module.run_passes_on(function, COMMON)?;
     }
-    Ok(())
+    loop_reciprocals::hoist(module)
 }
