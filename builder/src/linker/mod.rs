@@ -57,6 +57,7 @@ mod signature;
 mod spaces;
 mod stack_slots;
 mod stores_of_parts;
+mod swaps;
 mod symbols;
 mod template;
 mod thread_exits;

@@ -19,7 +19,8 @@ use crate::linker::{
     pointer_values,
 };
 use crate::linker::{
-    replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, twin_counters, unroll,
+    replaced, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways, twin_counters,
+    unroll,
 };
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -167,6 +168,7 @@ fn compile_here(
     local_alignment::raise(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
+    swaps::through_registers(&module);
     long_copies::split(&module);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
