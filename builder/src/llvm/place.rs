@@ -104,6 +104,14 @@ impl<'c> Place<'c> {
         })
     }
 
+    /// The signed integer `value` as a floating-point number of type `ty`.
+    pub fn signed_float(self, value: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
+        self.anchor.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildCast)(builder, opcode::SI_TO_FP, value.raw, ty, c"".as_ptr()) }
+        })
+    }
+
     /// Inline assembly that only computes a value of type `ty`.
     pub fn pure_assembly(
         self,

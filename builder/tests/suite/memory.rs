@@ -263,3 +263,13 @@ fn an_element_that_may_be_missing_or_be_written_is_loaded_where_it_is_needed() {
         );
     }
 }
+
+#[test]
+fn what_is_assumed_costs_nothing() {
+    let body = body(features(), "assumed_neighbours");
+    let distances = |body: &[&str]| ["+-12]", "+12]"].map(|part| count(body, part));
+    assert_eq!(distances(&body), [1, 1], "{body:#?}");
+    let tested = self::body(features(), "tested_neighbours");
+    let tests = |body: &[&str]| count(body, "setp");
+    assert!(tests(&tested) > tests(&body), "{tested:#?}");
+}

@@ -319,3 +319,39 @@ fn a_short_number_is_divided_by_a_short_one_only() {
     let signed = body(features(), "short_by_any_signed");
     assert_eq!(count(&signed, "div.s64"), 1, "{signed:#?}");
 }
+
+#[test]
+fn signed_numbers_that_are_short_are_converted_from_32_bits() {
+    let body = body(features(), "squares_of_distances");
+    let wide = |body: &[&str]| count(body, "cvt.rn.f32.s64") + count(body, "cvt.rn.f32.u64");
+    assert_eq!(wide(&body), 0, "{body:#?}");
+    assert_eq!(count(&body, "mul.lo.s64"), 0, "{body:#?}");
+    let any = self::body(features(), "squares_of_any_distances");
+    assert!(count(&any, "cvt.rn.f32.s64") >= 1, "{any:#?}");
+    assert!(count(&any, "mul.lo.s64") >= 1, "{any:#?}");
+}
+
+#[test]
+fn divisions_of_few_bits_are_of_32() {
+    let body = body(features(), "tiny_divisions");
+    for narrow in ["div.u16", "rem.u16", "mul.lo.s16", "mul.hi.u16", "sub.s16"] {
+        assert_eq!(count(&body, narrow), 0, "{body:#?}");
+    }
+    assert_eq!(count(&body, QUOTIENT), 1, "{body:#?}");
+    // What wraps around is cut off before it is divided.
+    let product = self::body(features(), "tiny_division_of_a_product");
+    assert_eq!(count(&product, "255"), 1, "{product:#?}");
+}
+
+#[test]
+fn a_reciprocal_that_all_rounds_take_is_computed_before_them() {
+    let body = body(features(), "quotients_in_a_loop");
+    let reciprocals = count(&body, RECIPROCAL);
+    assert!(reciprocals >= 1, "{body:#?}");
+    let before = position(&body, "shfl.sync");
+    assert_eq!(count(&body[..before], RECIPROCAL), reciprocals, "{body:#?}");
+    let some = self::body(features(), "quotients_of_some_rounds");
+    let before = position(&some, "shfl.sync");
+    assert_eq!(count(&some[..before], RECIPROCAL), 0, "{some:#?}");
+    assert!(count(&some, RECIPROCAL) >= 2, "{some:#?}");
+}

@@ -103,3 +103,16 @@ fn parts_that_overlap_are_put_together_first() {
     assert_eq!(count(&body, "st.global.b8"), 4, "{body:#?}");
     assert!(packing(&body) > 2, "{body:#?}");
 }
+
+#[test]
+fn exchanged_elements_go_through_registers() {
+    let body = body(features(), "exchanged_rows");
+    assert_eq!(count(&body, "local"), 0, "{body:#?}");
+    let (loads, stores) = (count(&body, "ld.global"), count(&body, "st.global"));
+    assert_eq!((loads, stores), (12, 12), "{body:#?}");
+    // Both may be one place, and overlap.
+    let first_store = position(&body, "st.global");
+    assert_eq!(count(&body[..first_store], "ld.global"), 12, "{body:#?}");
+    let other = self::body(features(), "exchanged_and_read_rows");
+    assert!(count(&other, "local") >= 1, "{other:#?}");
+}

@@ -8,6 +8,7 @@ mod bypass;
 mod casts;
 mod checks;
 mod conditions;
+mod conversions;
 mod counters;
 pub(super) mod decided;
 mod distances;
@@ -20,6 +21,7 @@ pub(super) mod implied;
 mod indices;
 mod inside;
 mod last_places;
+mod loop_reciprocals;
 mod minima;
 mod near_addresses;
 mod orders;
@@ -35,6 +37,7 @@ mod rounds;
 pub(super) mod short_lengths;
 mod sums;
 mod sums_below;
+mod tiny_divisions;
 mod told;
 mod unequal;
 mod values;
@@ -132,6 +135,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     for function in has(widths::may_be_short) {
         widths::run(&Dominators::of(function));
     }
+    for function in has(conversions::is_wide) {
+        conversions::run(&Dominators::of(function));
+    }
     // Of what has more bits there: `n - 1` where `n` may be 0.
     for function in has(last_places::may_be_last) {
         last_places::run(&Dominators::of(function));
@@ -146,6 +152,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         near_addresses::run(module, function);
     }
     has(casts::is_cast).into_iter().for_each(casts::run);
+    has(tiny_divisions::is_tiny)
+        .into_iter()
+        .for_each(tiny_divisions::run);
     for function in has(quotients::is_division) {
         if early_divisions::run(function, &Dominators::of(function)) {
             module.run_passes_on(function, SIMPLIFY)?;
@@ -155,5 +164,5 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         quotients::run(function);
         module.run_passes_on(function, COMMON)?;
     }
-    Ok(())
+    loop_reciprocals::hoist(module)
 }

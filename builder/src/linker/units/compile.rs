@@ -10,17 +10,18 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, address_alignment, approximations, atomics, barriers, branch_values, certain_cases,
-    chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float, inclusive_ranges, invariant_loads,
-    is_kernel, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
-    long_copies,
+    LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
+    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float,
+    inclusive_ranges, invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores,
+    launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, optional_references,
     panic_tails, panics, pointer_values,
 };
 use crate::linker::{
-    replaced, spaces, stores_of_parts, symbols, thread_exits, three_ways, twin_counters, unroll,
+    replaced, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways, twin_counters,
+    unroll,
 };
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -174,6 +175,7 @@ fn compile_here(
     local_alignment::raise(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
+    swaps::through_registers(&module);
     long_copies::split(&module);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
@@ -183,6 +185,7 @@ fn compile_here(
     stores_of_parts::split(&module);
     // After all that LLVM's passes could make of the certainty.
     certain_cases::release(&module);
+    assumptions::forget(&module)?;
     let chains = if common.has_chains {
         Some(lines::number(&module, &job.foreign))
     } else {
