@@ -25,7 +25,7 @@ pub fn reverses_colours(colours: &[[u8; 4]], mut out: PerThread<[[u8; 4]]>) {
 pub fn sums_quads(quads: &[[u32; 4]], mut out: PerThread<[u32]>) {
     let Some(out) = out.mine() else { return };
     for [a, b, c, d] in quads {
-        *out = *out * 31 + (a ^ b * 3 ^ c * 5 ^ d * 7);
+        *out = *out * 31 + (a ^ (b * 3) ^ (c * 5) ^ (d * 7));
     }
 }
 
@@ -34,7 +34,7 @@ pub fn sums_quads(quads: &[[u32; 4]], mut out: PerThread<[u32]>) {
 pub fn sums_triples(triples: &[[u32; 3]], mut out: PerThread<[u32]>) {
     let Some(out) = out.mine() else { return };
     for [a, b, c] in triples {
-        *out = *out * 31 + (a ^ b * 3 ^ c * 5);
+        *out = *out * 31 + (a ^ (b * 3) ^ (c * 5));
     }
 }
 

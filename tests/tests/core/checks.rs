@@ -90,7 +90,7 @@ fn votes(x: &[u32], starts: &[u32; 32], weights: usize, rounds: u32) -> Vec<Resu
             } else if place >= x.len() {
                 *noted = Err(message(x.len(), place));
             } else {
-                odd |= x[place] % 2 << lane;
+                odd |= (x[place] % 2) << lane;
             }
         }
         for noted in noted.iter_mut().flatten() {
