@@ -131,7 +131,7 @@ mod form {
 /// What is told of a parameter's flat parameters.
 pub trait Form {
     /// Kind, size, alignment and form of each, as in the kernel record. What a pointer with a promise leads to has the alignment
-    /// [`element_alignment`](crate::launch::element_alignment).
+    /// [`element_alignment`].
     const ROWS: &'static [[u32; 4]];
     /// In how many dimensions a launch may extend.
     const DIMENSIONS: u32;

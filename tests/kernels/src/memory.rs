@@ -163,7 +163,7 @@ pub fn thread_ends(limit: u32, mut out: PerThread<[u32]>) {
     }
 }
 
-/// Threads of a block of [`references_kept`].
+/// Threads of a block of `references_kept`.
 pub const KEPT_THREADS: usize = 64;
 
 /// Elements above a limit, plus how many of them the threads before in the block have. The others stay as they were.
