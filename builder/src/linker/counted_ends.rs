@@ -10,11 +10,10 @@
 //! `tile.iter().enumerate()` over shared memory of a known size. A pointer is compared in 64 bits, and nothing would be known of the counter, which is below
 //! 256 in each round.
 
+use super::loop_counters::{self, Counter};
 use super::loops::{self, Loop};
+use super::offsets::{in_variable, whole};
 use crate::llvm::{Module, Place, Value, ValueKind, opcode, predicate};
-
-/// What gives loops the form in which they are found.
-const SIMPLIFY: &str = "loop-simplify";
 
 /// Lets all such loops end so.
 pub(super) fn replace(module: &Module<'_>) -> Result<(), String> {
@@ -22,7 +21,7 @@ pub(super) fn replace(module: &Module<'_>) -> Result<(), String> {
         if !function.instructions().into_iter().any(may_be_end) {
             continue;
         }
-        module.run_passes_on(function, SIMPLIFY)?;
+        module.run_passes_on(function, loops::SIMPLIFY)?;
         for found in loops::all(function) {
             replace_end(module, &found);
         }
@@ -52,10 +51,7 @@ fn replace_end<'c>(module: &Module<'c>, found: &Loop<'c>) -> Option<()> {
         return None;
     }
     let rounds = rounds(module, found, comparison)?;
-    let phis = found.header.phis().into_iter();
-    let (next, end) = phis
-        .filter(|phi| !phi.is_pointer())
-        .find_map(|phi| end_of_counter(phi, found, rounds))?;
+    let (next, end) = loop_counters::all(found).find_map(|counter| end_of(&counter, rounds))?;
     let place = Place::before(branch);
     let ends = place.comparison(comparison.predicate(), next, Value::integer_like(end, next));
     branch.set_operand(0, ends);
@@ -65,47 +61,24 @@ fn replace_end<'c>(module: &Module<'c>, found: &Loop<'c>) -> Option<()> {
 /// How many rounds a loop makes that goes from one place of a variable to another.
 fn rounds<'c>(module: &Module<'c>, found: &Loop<'c>, comparison: Value<'c>) -> Option<u64> {
     let (next, end) = (comparison.operand(0)?, comparison.operand(1)?);
-    let (phi, step) = place(module, next);
+    let (phi, step) = whole(module, next);
     let is_stepped = phi.is_instruction()
         && phi.opcode() == opcode::PHI
         && phi.block() == found.header
         && phi.incoming_from(found.latch) == Some(next);
     let start = is_stepped.then(|| phi.incoming_from(found.before))??;
-    let ((of, first), (of_end, last)) = (place(module, start), place(module, end));
-    let distance = last.checked_sub(first)?;
-    let is_whole = of == of_end && of.kind() == ValueKind::Global;
-    let rounds = distance.checked_div(step).filter(|_| is_whole)?;
+    let ((of, first), (of_end, last)) = (in_variable(module, start)?, in_variable(module, end)?);
+    let distance = last.checked_sub(first).filter(|_| of == of_end)?;
+    let rounds = distance.checked_div(step)?;
     (rounds > 0 && distance.is_multiple_of(step)).then_some(rounds)
 }
 
-/// The address that a constant number of bytes is added to, and that number.
-fn place<'c>(module: &Module<'c>, address: Value<'c>) -> (Value<'c>, u64) {
-    let behind = || {
-        let is_sum = match address.is_instruction() {
-            true => address.opcode() == opcode::GET_ELEMENT_POINTER,
-            false => address.constant_opcode() == Some(opcode::GET_ELEMENT_POINTER),
-        };
-        if !is_sum || address.operand_count() != 2 {
-            return None;
-        }
-        let number = address.operand(1)?.as_integer()?;
-        // Of a number below zero the product is none.
-        let bytes = number.checked_mul(module.size_of(address.element_type()))?;
-        let (whole, offset) = place(module, address.operand(0)?);
-        Some((whole, offset.checked_add(bytes)?))
-    };
-    behind().unwrap_or((address, 0))
-}
-
 /// The next number of a counter, and what that is behind so many rounds.
-fn end_of_counter<'c>(phi: Value<'c>, found: &Loop<'c>, rounds: u64) -> Option<(Value<'c>, u64)> {
-    let bits = phi.integer_bits().filter(|bits| (8..=64).contains(bits))?;
-    let next = phi.incoming_from(found.latch)?;
-    let is_sum =
-        next.is_instruction() && next.opcode() == opcode::ADD && next.operand(0) == Some(phi);
-    let step = is_sum.then(|| next.operand(1)).flatten()?.as_integer()?;
-    let start = phi.incoming_from(found.before)?.as_integer()?;
+fn end_of<'c>(counter: &Counter<'c>, rounds: u64) -> Option<(Value<'c>, u64)> {
+    let bits = counter.phi.integer_bits();
+    let bits = bits.filter(|bits| (8..=64).contains(bits))?;
+    let (start, step) = (counter.start.as_integer()?, counter.step.as_integer()?);
     let end = rounds.checked_mul(step)?.checked_add(start)?;
     // It begins anew in no round, so it is this number in no other.
-    (step > 0 && end <= u64::MAX >> (64 - bits)).then_some((next, end))
+    (step > 0 && end <= u64::MAX >> (64 - bits)).then_some((counter.next, end))
 }

@@ -15,11 +15,11 @@
 //! but a new load is made in the place of the old one: what that one says of its value may be so only where it is made.
 
 use super::address_alignment;
-use super::loops::{self, Loop};
+use super::loops::{self, Loop, is_inside};
 use super::narrow::decided;
 use super::narrow::dominators::Dominators;
 use super::read_only_slices::Part;
-use crate::llvm::{Block, Module, Value, ValueKind, opcode, predicate};
+use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 /// How many loads are made before a loop and those around it, at most.
 const MOST_LOADS: usize = 8;
@@ -30,33 +30,31 @@ const MOST_BYTES: u64 = 64;
 /// What follows: what stood between the loads.
 const CLEAN_UP: &str = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// The form of loops that is looked for.
-const SIMPLE_FORM: &str = "function(loop-simplify)";
-
 /// Moves such loads of all kernels.
 pub(super) fn hoist(module: &Module<'_>) -> Result<(), String> {
-    module.run_passes(SIMPLE_FORM, None)?;
-    let functions = module.functions().into_iter();
-    let is_changed = functions.fold(false, |changed, function| {
-        let here = in_function(module, function);
-        changed | here
-    });
+    let mut is_changed = false;
+    for function in module.functions() {
+        is_changed |= in_function(module, function)?;
+    }
     match is_changed {
         true => module.run_passes(CLEAN_UP, None),
         false => Ok(()),
     }
 }
 
-fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
-    let all = function.instructions().into_iter();
-    let parts: Vec<_> = all.filter_map(|i| Some((i, part_of(module, i)?))).collect();
-    if parts.is_empty() {
-        return false;
+fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> Result<bool, String> {
+    let is_part = |i| part_of(module, i).is_some();
+    if !function.instructions().into_iter().any(is_part) {
+        return Ok(false);
     }
+    // Phis of which parts are computed may go with it.
+    module.run_passes_on(function, loops::SIMPLIFY)?;
     let mut loops = loops::all(function);
     if loops.is_empty() {
-        return false;
+        return Ok(false);
     }
+    let all = function.instructions().into_iter();
+    let parts = all.filter_map(|i| Some((i, part_of(module, i)?))).collect();
     // What is moved out of a loop is in none that is inside of it.
     loops.sort_by_key(|found| std::cmp::Reverse(found.blocks.len()));
     let mut search = Search {
@@ -68,7 +66,7 @@ fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
     for found in &loops {
         search.hoist_out_of(found);
     }
-    !search.moved.is_empty()
+    Ok(!search.moved.is_empty())
 }
 
 /// What a plain load loads of an element of a slice that the kernel only reads.
@@ -205,10 +203,6 @@ impl<'c> Part<'c> {
         // Otherwise the other one may lie elsewhere, as sums of addresses may wrap around.
         is_same && other.element.is_inbounds()
     }
-}
-
-fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
-    value.kind() == ValueKind::Instruction && found.blocks.contains(&value.block())
 }
 
 /// Whether an address is known before a loop, or may be computed there.

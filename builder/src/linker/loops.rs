@@ -2,7 +2,10 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use crate::llvm::{Block, Value};
+use crate::llvm::{Block, Value, ValueKind};
+
+/// What gives the loops of a function the form in which they are found.
+pub(super) const SIMPLIFY: &str = "loop-simplify";
 
 /// A loop, in the form that `loop-simplify` gives it.
 #[derive(Clone)]
@@ -45,6 +48,11 @@ impl<'c> Loop<'c> {
         let all = self.blocks.iter().flat_map(|block| block.successors());
         all.filter(|to| self.blocks.contains(to)).count() == self.blocks.len()
     }
+}
+
+/// Whether a value is made in a loop.
+pub(super) fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
+    value.kind() == ValueKind::Instruction && found.blocks.contains(&value.block())
 }
 
 /// The blocks that lead to each one.

@@ -40,6 +40,7 @@ mod local_alignment;
 mod local_arrays;
 mod local_atomics;
 mod long_copies;
+mod loop_counters;
 mod loops;
 mod narrow;
 mod needless_barriers;

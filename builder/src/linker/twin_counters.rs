@@ -10,8 +10,9 @@
 //! LLVM counts the rounds of a loop that it unrolls by a counter of its own, beside the index that the loop had. What holds of one of them alone, as that it never
 //! wraps around, is not said of the one that is left.
 
+use super::loop_counters::{self, Counter};
 use super::loops::{self, Loop};
-use crate::llvm::{Module, Place, Value, opcode};
+use crate::llvm::{Module, Place, opcode};
 
 /// Joins the counters of all loops.
 pub(super) fn join(module: &Module<'_>) {
@@ -22,45 +23,15 @@ pub(super) fn join(module: &Module<'_>) {
     }
 }
 
-/// A phi of a loop's first block that each round adds a constant to.
-struct Counter<'c> {
-    phi: Value<'c>,
-    start: Value<'c>,
-    next: Value<'c>,
-    step: Value<'c>,
-}
-
-impl<'c> Counter<'c> {
-    fn of(phi: Value<'c>, found: &Loop<'c>) -> Option<Counter<'c>> {
-        let next = phi.incoming_from(found.latch)?;
-        let is_sum = next.is_instruction()
-            && next.opcode() == opcode::ADD
-            && next.operand(0) == Some(phi)
-            && !phi.is_pointer();
-        if !is_sum {
-            return None;
-        }
-        let step = next.operand(1)?;
-        step.as_integer()?;
-        Some(Counter {
-            phi,
-            start: phi.incoming_from(found.before)?,
-            next,
-            step,
-        })
-    }
-
-    /// Whether both are the same number in each round: constants of one type are the same value.
-    fn is_twin(&self, other: &Counter<'c>) -> bool {
-        self.start == other.start && self.step == other.step
-    }
+/// Whether both are the same number in each round: constants of one type are the same value.
+fn are_twins(one: &Counter<'_>, other: &Counter<'_>) -> bool {
+    one.start == other.start && one.step == other.step
 }
 
 fn join_in(found: &Loop<'_>) {
-    let phis = found.header.phis().into_iter();
     let mut counters: Vec<Counter<'_>> = Vec::new();
-    for counter in phis.filter_map(|phi| Counter::of(phi, found)) {
-        let Some(twin) = counters.iter_mut().find(|twin| twin.is_twin(&counter)) else {
+    for counter in loop_counters::all(found) {
+        let Some(twin) = counters.iter_mut().find(|twin| are_twins(twin, &counter)) else {
             counters.push(counter);
             continue;
         };

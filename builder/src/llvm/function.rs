@@ -224,13 +224,7 @@ impl<'c> Value<'c> {
 
     /// Whether calls of a function only compute from their arguments.
     pub fn accesses_no_memory(self) -> bool {
-        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; the attribute is asked for its value where there
-        // is one.
-        unsafe {
-            let (at, kind) = (Attribute::Function.index(), self.attribute_kind("memory"));
-            let memory = (self.api().LLVMGetEnumAttributeAtIndex)(self.raw, at, kind);
-            !memory.is_null() && (self.api().LLVMGetEnumAttributeValue)(memory) == 0
-        }
+        self.number(Attribute::Function, "memory") == Some(0)
     }
 
     pub(super) fn attribute_kind(self, name: &str) -> u32 {

@@ -9,8 +9,8 @@
 
 use super::dominators::Dominators;
 use super::rounds::Counter;
-use crate::linker::loops::{self, Loop};
-use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
+use crate::linker::loops::{self, Loop, is_inside};
+use crate::llvm::{Block, Module, Place, Value, opcode};
 
 /// What gives loops the form in which they are found.
 const SIMPLIFY: &str = "loop-simplify,lcssa";
@@ -144,8 +144,4 @@ fn unchanged<'c>(found: &Loop<'c>, value: Value<'c>) -> Option<Value<'c>> {
     }
     let next = past(first.incoming_from(found.latch)?)?;
     (next == first).then(|| first.incoming_from(found.before))?
-}
-
-fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
-    value.kind() == ValueKind::Instruction && found.blocks.contains(&value.block())
 }

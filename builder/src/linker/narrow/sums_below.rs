@@ -12,16 +12,14 @@
 
 use super::bounds::{MOST_OF_32, most_at};
 use super::dominators::Dominators;
+use super::orders::below;
 use super::rounds::Counter;
-use crate::linker::loops::{self, Loop};
+use crate::linker::loops::{self, Loop, is_inside};
 use crate::llvm::{Module, Place, Value, opcode, predicate};
-
-/// What gives loops the form in which they are found.
-const SIMPLIFY: &str = "loop-simplify";
 
 /// Replaces such comparisons; whether there are any.
 pub(super) fn run(module: &Module<'_>, function: Value<'_>) -> Result<bool, String> {
-    module.run_passes_on(function, SIMPLIFY)?;
+    module.run_passes_on(function, loops::SIMPLIFY)?;
     let dominators = Dominators::of(function);
     let loops = loops::all(function);
     let all = dominators.instructions().into_iter();
@@ -60,8 +58,7 @@ impl<'l, 'c> SumBelow<'l, 'c> {
         let block = comparison.block();
         let around = loops.iter().filter(|one| one.blocks.contains(&block));
         let found = around.min_by_key(|one| one.blocks.len())?;
-        let is_own =
-            |value: Value<'c>| !value.is_instruction() || !found.blocks.contains(&value.block());
+        let is_own = |value| !is_inside(found, value);
         let [a, b] = parts(sum)?;
         let (own, small) = match (is_own(a), is_own(b)) {
             (true, false) => (a, b),
@@ -110,16 +107,13 @@ fn sides(comparison: Value<'_>) -> Option<(Value<'_>, Value<'_>, bool)> {
     if comparison.opcode() != opcode::ICMP {
         return None;
     }
-    let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
-    let is_wide = left.integer_bits() == Some(64);
-    let sides = match comparison.predicate() {
-        predicate::LESS => (left, right, true),
-        predicate::GREATER_OR_EQUAL => (left, right, false),
-        predicate::GREATER => (right, left, true),
-        predicate::LESS_OR_EQUAL => (right, left, false),
-        _ => return None,
-    };
-    is_wide.then_some(sides)
+    let (smaller, larger, is_strict) = below(comparison)?;
+    let is_wide = smaller.integer_bits() == Some(64);
+    // That one is not above another is that the other is not below it.
+    is_wide.then_some(match is_strict {
+        true => (smaller, larger, true),
+        false => (larger, smaller, false),
+    })
 }
 
 /// What a sum that stays in its type is of.

@@ -3,8 +3,8 @@
 //! The second one compares one value that each round steps with a number that is computed once. So the copies are a loop with one end, which ptxas
 //! unrolls further.
 
-use super::steps::{Test, Until, in_first_round, is_inside};
-use crate::linker::loops::Loop;
+use super::steps::{Test, Until, in_first_round};
+use crate::linker::loops::{Loop, is_inside};
 use crate::llvm::{Block, Value, opcode, predicate};
 
 /// What decides whether the copies are gone through.

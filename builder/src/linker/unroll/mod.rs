@@ -121,8 +121,6 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let has_meetings = has_meetings(found);
     let loads = loads(module, found);
-    // Those of shared memory stay between the meetings.
-    let is_early = |address: &&Value<'_>| !has_meetings || address.address_space() != SHARED;
     let most = match has_meetings {
         true => MOST_INSTRUCTIONS_WITH_MEETINGS,
         false => MOST_INSTRUCTIONS,
@@ -130,9 +128,9 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     size::of(found) <= most
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
-        // As many are under way at once in one round as would be in several of a loop with one.
         && !loads.is_empty()
-        && (loads.iter().filter(is_early).count() < ROUNDS || has_meetings)
+        // Otherwise as many are under way at once in one round as would be in several of a loop with one; where threads meet, the next round's are not.
+        && (has_meetings || loads.len() < ROUNDS)
         // Otherwise loads wait for the stores of the rounds before, which wait for theirs.
         && (has_meetings || found.blocks.len() == 1 || !instructions().any(|i| i.opcode() == opcode::STORE))
         && instructions().all(copies::may_be_copied)

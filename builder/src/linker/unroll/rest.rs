@@ -12,9 +12,9 @@ use std::collections::HashSet;
 
 use super::ROUNDS;
 use super::scopes::{is_scope, push_copy};
-use super::steps::{NOT_TO_UNROLL, Test, is_inside};
+use super::steps::{NOT_TO_UNROLL, Test};
 use crate::linker::block_copies::Copies;
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::llvm::{Block, Place, Value, opcode};
 
 /// How many instructions a round has at most, without its phis and its end. ptxas keeps the branches around larger ones.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::step::Step;
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::llvm::{Module, Value, ValueKind, opcode, predicate};
 
 /// The property of a loop that is not to be unrolled.
@@ -275,11 +275,6 @@ impl<'m, 'c> Changes<'m, 'c> {
         let size = self.module.size_of(pointer.element_type());
         i64::try_from(size).ok().filter(|size| *size > 0)
     }
-}
-
-/// Whether a value is made in the loop.
-pub(super) fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
-    value.kind() == ValueKind::Instruction && found.blocks.contains(&value.block())
 }
 
 /// The only index of a `getelementptr`.

@@ -1,7 +1,7 @@
 //! The conditions that are put before a loop: all have to hold where its copy without checks is gone through.
 
 use crate::linker::unroll::step::Step;
-use crate::llvm::{Place, Value, opcode};
+use crate::llvm::{Place, Value, opcode, predicate};
 
 /// What is computed before the loop.
 pub(super) struct Before<'c> {
@@ -19,11 +19,19 @@ impl<'c> Before<'c> {
 
     /// Adds that a comparison has to hold.
     pub(super) fn require(&mut self, predicate: i32, left: Value<'c>, right: Value<'c>) {
-        self.require_condition(self.place.comparison(predicate, left, right));
+        let condition = self.place.comparison(predicate, left, right);
+        self.conditions.push(condition);
     }
 
-    /// Adds that a condition has to hold.
-    pub(super) fn require_condition(&mut self, condition: Value<'c>) {
+    /// Adds that a condition has to hold, or not to.
+    pub(super) fn require_is(&mut self, condition: Value<'c>, is_needed: bool) {
+        let condition = match is_needed {
+            true => condition,
+            false => {
+                let no = self.place.constant(1, 0);
+                self.place.comparison(predicate::EQUAL, condition, no)
+            }
+        };
         self.conditions.push(condition);
     }
 

@@ -1,10 +1,10 @@
 //! The checks that rounds of a loop make: of a value against one that stays the same, or of what stays the same altogether.
 
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::narrow::bounds::most_at;
 use crate::linker::narrow::dominators::Dominators;
 use crate::linker::unroll::step::Step;
-use crate::linker::unroll::steps::{Changes, is_inside};
+use crate::linker::unroll::steps::Changes;
 use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 /// A value that may be greater is not taken to be an index into a table that has an element for each.

@@ -55,8 +55,7 @@ pub(super) fn put<'c>(
     let mut of_first = Before::at(place);
     for (check, &start) in checks.iter().zip(&starts).take(first) {
         match &check.what {
-            What::Is(_, true) => of_first.require_condition(start),
-            What::Is(_, false) => of_first.require(predicate::EQUAL, start, place.constant(1, 0)),
+            What::Is(condition, is_needed) => of_first.require_is(*condition, *is_needed),
             What::Below(below) => {
                 let predicate = match below.is_difference {
                     true => predicate::NOT_EQUAL,
@@ -71,8 +70,7 @@ pub(super) fn put<'c>(
     let rounds = Rounds::of(found, test, (less, more), &mut before)?;
     for (check, start) in checks.iter().zip(starts) {
         match &check.what {
-            What::Is(_, true) => before.require_condition(start),
-            What::Is(_, false) => before.require(predicate::EQUAL, start, place.constant(1, 0)),
+            What::Is(condition, is_needed) => before.require_is(*condition, *is_needed),
             What::Below(below) => {
                 before.require(predicate::LESS, start, below.limit);
                 if let Values::Steps(step) = below.values {

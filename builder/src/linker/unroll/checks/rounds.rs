@@ -1,9 +1,9 @@
 //! How many rounds a loop makes behind the first one.
 
 use super::before::Before;
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::unroll::step::Step;
-use crate::linker::unroll::steps::{Test, Until, is_inside};
+use crate::linker::unroll::steps::{Test, Until};
 use crate::llvm::{Value, opcode, predicate};
 
 /// How many rounds follow the first one.

@@ -19,11 +19,11 @@
 
 use super::before::Before;
 use super::check::{self, Below, Check};
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::narrow::dominators::Dominators;
 use crate::linker::unroll::copies;
 use crate::linker::unroll::step::Step;
-use crate::linker::unroll::steps::{Test, Until, is_inside};
+use crate::linker::unroll::steps::{Test, Until};
 use crate::llvm::{Module, Place, Value, opcode, predicate};
 
 /// A loop of more instructions has enough to do besides.

@@ -1,10 +1,10 @@
 //! Whether an address is one of a slice that the kernel only reads.
 
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::read_only_slices::{Part, Slice, without_casts};
 use crate::linker::unroll::ROUNDS;
 use crate::linker::unroll::step::Step;
-use crate::linker::unroll::steps::{Changes, is_inside};
+use crate::linker::unroll::steps::Changes;
 use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 impl<'c> Slice<'c> {

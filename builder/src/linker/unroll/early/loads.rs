@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::inside::{Inside, Stepping};
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::narrow::products;
 use crate::linker::offsets::whole;
-use crate::linker::unroll::steps::{Changes, is_inside};
+use crate::linker::unroll::steps::Changes;
 use crate::llvm::{Block, Module, Value, opcode};
 
 /// A load that every round makes that does not leave the loop before it.

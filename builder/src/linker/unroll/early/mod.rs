@@ -22,9 +22,8 @@ mod loads;
 
 use super::ROUNDS;
 use super::scopes::push_copy;
-use super::steps::is_inside;
 use crate::linker::block_copies::Copies;
-use crate::linker::loops::Loop;
+use crate::linker::loops::{Loop, is_inside};
 use crate::linker::read_only_slices::Slice;
 use crate::llvm::{Block, Value, opcode, predicate};
 use inside::Inside;
