@@ -12,14 +12,9 @@
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::dominators::Dominators;
-use super::ranges::Range;
-use super::rounds::Counter;
 use super::values::Values;
 use super::webs::Extension;
-use crate::llvm::{Place, Value, opcode, predicate};
-
-/// How many operations are looked through.
-const DEPTH: u32 = 4;
+use crate::llvm::{Place, Value, opcode};
 
 /// Whether an instruction converts a signed integer of 64 bits.
 pub(super) fn is_wide(instruction: Value<'_>) -> bool {
@@ -33,14 +28,8 @@ pub(super) fn run(dominators: &Dominators<'_>) {
     let all = dominators.instructions().into_iter();
     // All before the first is replaced: what is known of values stays known while they do.
     let short = all.filter(|i| is_wide(*i)).filter_map(|conversion| {
-        let number = conversion.operand(0)?;
-        let known = values.at(number, conversion.block());
-        let extension = known.and_then(Extension::of);
-        let extension = extension.or_else(|| {
-            let range = counted(&values, number, conversion, dominators, DEPTH)?;
-            Extension::of(range)
-        });
-        Some((conversion, extension?))
+        let range = values.at(conversion.operand(0)?, conversion.block())?;
+        Some((conversion, Extension::of(range)?))
     });
     let short: Vec<_> = short.collect();
     let mut halves = Halves::of(short.iter().map(|(conversion, _)| *conversion));
@@ -57,61 +46,6 @@ pub(super) fn run(dominators: &Dominators<'_>) {
         conversion.replace_by(result);
     }
     halves.erase_whole();
-}
-
-/// The range of a number that is made of counters between constants, of which those before the first may be negative.
-fn counted<'c>(
-    values: &Values<'_, 'c>,
-    number: Value<'c>,
-    user: Value<'c>,
-    dominators: &Dominators<'c>,
-    depth: u32,
-) -> Option<Range> {
-    let known = values.at(number, user.block())?;
-    if Extension::of(known).is_some() || !number.is_instruction() || depth == 0 {
-        return Some(known);
-    }
-    if number.opcode() == opcode::PHI {
-        return of_counter(number, dominators);
-    }
-    if !is_of_halves(number) {
-        return Some(known);
-    }
-    let operand = |n| counted(values, number.operand(n)?, user, dominators, depth - 1);
-    let operation = match number.opcode() {
-        opcode::OR if number.is_disjoint() => opcode::ADD,
-        operation => operation,
-    };
-    let range = operand(0)?.combined(operation, operand(1)?);
-    range.filter(|range| range.is_in(Range::of_type(64)))
-}
-
-/// The range of what goes up from a constant until it is another one, which it does not step over.
-fn of_counter<'c>(phi: Value<'c>, dominators: &Dominators<'c>) -> Option<Range> {
-    let counter = Counter::of(phi, dominators)?;
-    let mut incoming = phi.incoming().into_iter();
-    let (next, latch) = incoming.find(|(value, _)| *value == counter.next())?;
-    let branch = latch.terminator()?;
-    let [yes, no] = branch.successors().try_into().ok()?;
-    if branch.opcode() != opcode::BRANCH {
-        return None;
-    }
-    let comparison = branch.operand(0).filter(|value| value.is_instruction())?;
-    if comparison.opcode() != opcode::ICMP || comparison.operand(0) != Some(next) {
-        return None;
-    }
-    let (again, behind) = match comparison.predicate() {
-        predicate::NOT_EQUAL => (yes, no),
-        predicate::EQUAL => (no, yes),
-        _ => return None,
-    };
-    let signed = |number: Value<'c>| number.as_integer().map(|number| i128::from(number as i64));
-    let first = signed(counter.start)?;
-    let (step, end) = (signed(next.operand(1)?)?, signed(comparison.operand(1)?)?);
-    // No round begins with the end: the one before does not lead to another.
-    let is_until = again == phi.block() && behind != phi.block();
-    let is_met = first < end && step > 0 && (end - first) % step == 0;
-    (is_until && is_met).then(|| Range::new(first, end - step))
 }
 
 /// Whether the lower half of an operation's result is that operation of the lower halves.

@@ -138,6 +138,9 @@ impl<'c> Counter<'c> {
         end: &End<'c>,
         (start, number, is_ordered): (Range, Range, bool),
     ) -> Option<i128> {
+        if let Some(rounds) = self.rounds_between_constants(end) {
+            return Some(rounds);
+        }
         if !start.is_non_negative() || !number.is_non_negative() {
             return None;
         }
@@ -157,6 +160,19 @@ impl<'c> Counter<'c> {
             false => (distance - 1) / self.step,
         };
         Some(rounds.max(0))
+    }
+
+    /// How many rounds follow the first one of a counter of 64 bits that goes up from one constant until it is another, of which both may be negative.
+    fn rounds_between_constants(&self, end: &End<'c>) -> Option<i128> {
+        let signed =
+            |number: Value<'c>| number.as_integer().map(|number| i128::from(number as i64));
+        let (first, number) = (signed(self.start)?, signed(end.number)?);
+        let limit = self.limit(end, Range::new(number, number)).low;
+        let distance = limit - first;
+        let is_met = distance > 0 && distance % self.step == 0;
+        let is_wide = self.phi.integer_bits() == Some(64);
+        // No round begins with the end: the one before does not lead to another.
+        (end.is_until && is_wide && is_met).then(|| distance / self.step - 1)
     }
 
     /// Whether a number from which the start is not higher is among those that are counted.

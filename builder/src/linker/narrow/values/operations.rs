@@ -109,7 +109,9 @@ impl<'c> Values<'_, 'c> {
                 if operation == opcode::SUB && value.never_wraps() && a.is_non_negative() {
                     return Some(Range::new(0.max(a.low - b.high), a.high));
                 }
-                a.combined(operation, b)
+                let is_sum = operation == opcode::OR && value.is_disjoint();
+                let sum = || is_sum.then(|| a.combined(opcode::ADD, b)).flatten();
+                a.combined(operation, b).or_else(sum)
             }
             _ => None,
         }
