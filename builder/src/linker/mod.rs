@@ -45,6 +45,7 @@ mod loops;
 mod narrow;
 mod needless_barriers;
 mod offsets;
+mod one_way_back;
 mod optional_references;
 mod panic_messages;
 mod panic_sites;

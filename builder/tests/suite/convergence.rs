@@ -121,3 +121,26 @@ fn two_equal_votes_with_a_barrier_between_stay_two() {
 fn assembly_in_which_threads_do_not_meet_is_merged() {
     assert_eq!(count(&body(features(), "plain_assembly"), "%tid.x"), 1);
 }
+
+/// The loops of a body: how many labels are led back to.
+fn loops(body: &[&str]) -> usize {
+    let labels = body.iter().enumerate();
+    let labels = labels.filter_map(|(place, line)| Some((place, line.strip_suffix(':')?)));
+    let is_led_back_to = |&(place, label): &(usize, &str)| {
+        let end = format!(" {label};");
+        body[place..].iter().any(|line| line.ends_with(&end))
+    };
+    labels.filter(is_led_back_to).count()
+}
+
+#[test]
+fn a_loop_with_several_ways_back_stays_one() {
+    let body = body(features(), "three_ways_back");
+    assert_eq!(loops(&body), 1, "{body:#?}");
+}
+
+#[test]
+fn a_loop_in_a_loop_stays_two() {
+    let body = body(features(), "loop_in_loop");
+    assert_eq!(loops(&body), 2, "{body:#?}");
+}

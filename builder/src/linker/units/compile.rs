@@ -16,8 +16,8 @@ use crate::linker::{
     launch_facts, launch_parameters, long_copies,
 };
 use crate::linker::{
-    lines, local_alignment, local_arrays, narrow, needless_barriers, optional_references,
-    panic_tails, panics, pointer_values,
+    lines, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
+    optional_references, panic_tails, panics, pointer_values,
 };
 use crate::linker::{
     replaced, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways, twin_counters,
@@ -107,6 +107,7 @@ fn compile_here(
     let replacements = symbols::keep(&module, &replaced::FUNCTIONS);
     let site_handlers = symbols::keep(&module, &panic_sites::HANDLERS);
     let mut sites = Sites::of(&module);
+    one_way_back::join(&module);
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
     sites.replace_formatted(&module, is_kernel);
