@@ -41,6 +41,7 @@ mod local_arrays;
 mod local_atomics;
 mod long_copies;
 mod loop_counters;
+mod loop_exits;
 mod loops;
 mod narrow;
 mod needless_barriers;

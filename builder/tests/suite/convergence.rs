@@ -124,24 +124,13 @@ fn assembly_in_which_threads_do_not_meet_is_merged() {
 
 /// The loops of a body: the lines to which a way leads back that began there.
 fn loops(body: &[&str]) -> usize {
-    let next = |line: usize| {
-        let text = body[line];
-        let goal = text
-            .split_whitespace()
-            .last()
-            .filter(|_| text.contains("bra"));
-        let goal = goal.map(|label| position(body, &label.replace(';', ":")));
-        let ends = text.starts_with("bra") || text.starts_with("ret");
-        let behind = (!ends && line + 1 < body.len()).then_some(line + 1);
-        behind.into_iter().chain(goal)
-    };
-    let (mut first, mut seen, mut way) = (vec![], vec![0], vec![(0, next(0))]);
+    let (mut first, mut seen, mut way) = (vec![], vec![0], vec![(0, successors(body, 0))]);
     while let Some((_, ways)) = way.last_mut() {
         match ways.next() {
             Some(to) if way.iter().any(|(on_way, _)| *on_way == to) => first.push(to),
             Some(to) if !seen.contains(&to) => {
                 seen.push(to);
-                way.push((to, next(to)));
+                way.push((to, successors(body, to)));
             }
             Some(_) => {}
             None => drop(way.pop()),

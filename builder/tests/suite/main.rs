@@ -16,6 +16,7 @@ mod language;
 mod launch;
 mod lines;
 mod local_arrays;
+mod loop_exits;
 mod loops;
 mod memory;
 mod narrow;

@@ -120,3 +120,16 @@ pub fn head<'a>(ptx: &'a str, kernel: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no kernel `{kernel}`"));
     &ptx[start..start + ptx[start..].find("\n{").unwrap()]
 }
+
+/// The lines of a body that may follow one.
+pub fn successors(body: &[&str], line: usize) -> impl Iterator<Item = usize> {
+    let text = body[line];
+    let goal = text
+        .split_whitespace()
+        .last()
+        .filter(|_| text.contains("bra"));
+    let goal = goal.map(|label| position(body, &label.replace(';', ":")));
+    let ends = text.starts_with("bra") || text.starts_with("ret");
+    let behind = (!ends && line + 1 < body.len()).then_some(line + 1);
+    behind.into_iter().chain(goal)
+}

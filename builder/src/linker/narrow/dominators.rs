@@ -54,7 +54,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// The reachable blocks, each after all that dominate it.
-    pub(super) fn order(&self) -> &[Block<'c>] {
+    pub(in crate::linker) fn order(&self) -> &[Block<'c>] {
         &self.order
     }
 
@@ -112,7 +112,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// The reachable blocks that lead to this one.
-    pub(super) fn before(&self, block: Block<'c>) -> Vec<Block<'c>> {
+    pub(in crate::linker) fn before(&self, block: Block<'c>) -> Vec<Block<'c>> {
         let numbers = self.number.get(&block).map(|n| &self.before[*n]);
         let numbers = numbers.into_iter().flatten();
         numbers.map(|n| self.order[*n]).collect()

@@ -13,7 +13,7 @@ use crate::linker::{
     LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
     certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float,
     inclusive_ranges, invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores,
-    launch_facts, launch_parameters, long_copies,
+    launch_facts, launch_parameters, long_copies, loop_exits,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
@@ -178,6 +178,7 @@ fn compile_here(
     copies::widen(&module);
     swaps::through_registers(&module);
     long_copies::split(&module);
+    loop_exits::join(&module);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
     atomics::restore(&module);

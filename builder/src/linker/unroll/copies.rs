@@ -25,7 +25,7 @@ pub(super) fn may_be_copied(instruction: Value<'_>) -> bool {
 }
 
 /// Whether threads meet at an instruction.
-pub(super) fn is_meeting(instruction: Value<'_>) -> bool {
+pub(in crate::linker) fn is_meeting(instruction: Value<'_>) -> bool {
     instruction.opcode() == opcode::CALL
         && (instruction.has_call_flag("convergent")
             || instruction.callee().is_some_and(|callee| {

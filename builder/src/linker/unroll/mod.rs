@@ -33,10 +33,12 @@ mod steps;
 use std::collections::HashSet;
 
 use super::globals::SHARED;
+use super::loop_exits;
 use super::loops::{self, Loop};
 use super::offsets::whole;
 use super::uniform::Uniform;
 use crate::llvm::{Module, Value, opcode};
+pub(super) use copies::is_meeting;
 use early::Early;
 pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
@@ -73,6 +75,10 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         // None has blocks of another one.
         for found in loops::innermost(function) {
+            // Copies of its rounds would have exits of their own.
+            if loop_exits::are_to_be_joined(function, &found) {
+                continue;
+            }
             let early = match is_to_be_unrolled(module, function, &found) {
                 true => {
                     conditions::bring_forward(&found);

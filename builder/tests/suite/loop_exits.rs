@@ -1,0 +1,51 @@
+//! Threads that leave a loop at two places reconverge before what is left to do.
+
+use std::collections::HashSet;
+
+use super::support::*;
+
+/// The lines that a thread may come to from one, without going through another; that one is not among them.
+fn reached(body: &[&str], from: usize, without: usize) -> HashSet<usize> {
+    let (mut reached, mut open) = (HashSet::new(), vec![from]);
+    while let Some(line) = open.pop() {
+        if line != without && reached.insert(line) {
+            open.extend(successors(body, line));
+        }
+    }
+    reached
+}
+
+/// How many loads from global memory threads may come to from the first instruction of a loop on, before their ways meet again.
+fn loads_before_ways_meet(name: &str, first: &str) -> usize {
+    let body = body(features(), name);
+    let first = position(&body, first);
+    let is_end = |line: &usize| body[*line].starts_with("ret");
+    let leads_back = |line: &usize| reached(&body, *line, body.len()).contains(&first);
+    let behind = (0..body.len()).filter(|line| !leads_back(line));
+    let all_ways = behind.map(|line| reached(&body, first, line));
+    let before = all_ways.filter(|reached| !reached.iter().any(is_end));
+    let nearest = before.min_by_key(HashSet::len);
+    let nearest = nearest.unwrap_or_else(|| panic!("the ways do not meet: {body:#?}"));
+    let loads = nearest
+        .iter()
+        .filter(|line| body[**line].contains("ld.global"));
+    loads.count()
+}
+
+#[test]
+fn threads_that_leave_a_loop_at_two_places_meet_before_what_is_left() {
+    assert_eq!(
+        loads_before_ways_meet("number_behind_blanks", "ld.global"),
+        1
+    );
+}
+
+#[test]
+fn a_loop_with_little_behind_it_is_left_alone() {
+    assert!(loads_before_ways_meet("first_behind_blanks", "ld.global") > 1);
+}
+
+#[test]
+fn threads_that_hold_a_lock_do_not_wait_for_those_in_the_loop() {
+    assert!(loads_before_ways_meet("number_behind_locks", "atom") > 0);
+}
