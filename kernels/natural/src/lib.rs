@@ -7,6 +7,7 @@
 
 pub mod argmax;
 pub mod attention_row;
+pub mod base58;
 pub mod base64;
 pub mod bfs_level;
 pub mod bicubic;
@@ -42,6 +43,7 @@ pub mod fft_radix4;
 pub mod floyd_warshall;
 pub mod gemv_f16;
 pub mod gemv_int4;
+pub mod goldilocks;
 pub mod group_norm;
 pub mod half_axpy;
 pub mod hamming;
@@ -60,9 +62,11 @@ pub mod layer_norm_bf16;
 pub mod life;
 pub mod lstm_cell;
 pub mod lu_6x6;
+pub mod lz_match;
 pub mod mandelbrot;
 pub mod matmul_tiled;
 pub mod median_3x3;
+pub mod merge_path;
 pub mod mod_pow;
 pub mod monte_carlo_pi;
 pub mod myers;

@@ -2,6 +2,7 @@
 
 mod argmax;
 mod attention_row;
+mod base58;
 mod base64;
 mod bfs_level;
 mod bicubic;
@@ -37,6 +38,7 @@ mod fft_radix4;
 mod floyd_warshall;
 mod gemv_f16;
 mod gemv_int4;
+mod goldilocks;
 mod group_norm;
 mod half_axpy;
 mod hamming;
@@ -55,9 +57,11 @@ mod layer_norm_bf16;
 mod life;
 mod lstm_cell;
 mod lu_6x6;
+mod lz_match;
 mod mandelbrot;
 mod matmul_tiled;
 mod median_3x3;
+mod merge_path;
 mod mod_pow;
 mod monte_carlo_pi;
 mod myers;
@@ -103,9 +107,10 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 98] = [
+    static CASES: [Case; 102] = [
         argmax::CASE,
         attention_row::CASE,
+        base58::CASE,
         base64::CASE,
         bfs_level::CASE,
         bicubic::CASE,
@@ -141,6 +146,7 @@ pub(crate) fn cases() -> &'static [Case] {
         floyd_warshall::CASE,
         gemv_f16::CASE,
         gemv_int4::CASE,
+        goldilocks::CASE,
         group_norm::CASE,
         half_axpy::CASE,
         hamming::CASE,
@@ -159,9 +165,11 @@ pub(crate) fn cases() -> &'static [Case] {
         life::CASE,
         lstm_cell::CASE,
         lu_6x6::CASE,
+        lz_match::CASE,
         mandelbrot::CASE,
         matmul_tiled::CASE,
         median_3x3::CASE,
+        merge_path::CASE,
         mod_pow::CASE,
         monte_carlo_pi::CASE,
         myers::CASE,
