@@ -5,6 +5,7 @@
 //! times. A kernel that is slower than its twin is a matter for the builder or the device library: it is not tuned here.
 #![no_std]
 
+pub mod aes;
 pub mod argmax;
 pub mod attention_row;
 pub mod base58;
@@ -59,7 +60,9 @@ pub mod kmeans;
 pub mod knapsack;
 pub mod lattice_boltzmann;
 pub mod layer_norm_bf16;
+pub mod leb128;
 pub mod life;
+pub mod log_status;
 pub mod lstm_cell;
 pub mod lu_6x6;
 pub mod lz_match;
@@ -105,5 +108,6 @@ pub mod top_k;
 pub mod transpose;
 pub mod triangles;
 pub mod tridiagonal;
+pub mod utf16_length;
 pub mod utf8_count;
 pub mod xxhash;

@@ -1,5 +1,6 @@
 //! The cases, one file each: inputs, launch, and the same computation on the CPU.
 
+mod aes;
 mod argmax;
 mod attention_row;
 mod base58;
@@ -54,7 +55,9 @@ mod kmeans;
 mod knapsack;
 mod lattice_boltzmann;
 mod layer_norm_bf16;
+mod leb128;
 mod life;
+mod log_status;
 mod lstm_cell;
 mod lu_6x6;
 mod lz_match;
@@ -100,6 +103,7 @@ mod top_k;
 mod transpose;
 mod triangles;
 mod tridiagonal;
+mod utf16_length;
 mod utf8_count;
 mod xxhash;
 
@@ -107,7 +111,8 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 102] = [
+    static CASES: [Case; 106] = [
+        aes::CASE,
         argmax::CASE,
         attention_row::CASE,
         base58::CASE,
@@ -162,7 +167,9 @@ pub(crate) fn cases() -> &'static [Case] {
         knapsack::CASE,
         lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
+        leb128::CASE,
         life::CASE,
+        log_status::CASE,
         lstm_cell::CASE,
         lu_6x6::CASE,
         lz_match::CASE,
@@ -208,6 +215,7 @@ pub(crate) fn cases() -> &'static [Case] {
         transpose::CASE,
         triangles::CASE,
         tridiagonal::CASE,
+        utf16_length::CASE,
         utf8_count::CASE,
         xxhash::CASE,
     ];
