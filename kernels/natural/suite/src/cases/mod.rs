@@ -2,6 +2,7 @@
 
 mod aes;
 mod argmax;
+mod argsort_8;
 mod attention_row;
 mod base58;
 mod base64;
@@ -33,6 +34,7 @@ mod date_histogram;
 mod dct_8x8;
 mod depthwise_conv;
 mod dfa_match;
+mod dtw;
 mod edit_distance;
 mod equalize;
 mod fft_radix4;
@@ -70,6 +72,7 @@ mod monte_carlo_pi;
 mod myers;
 mod n_queens;
 mod nbody;
+mod needleman;
 mod pagerank;
 mod parse_numbers;
 mod particles;
@@ -105,15 +108,17 @@ mod triangles;
 mod tridiagonal;
 mod utf16_length;
 mod utf8_count;
+mod viterbi;
 mod xxhash;
 
 use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 106] = [
+    static CASES: [Case; 110] = [
         aes::CASE,
         argmax::CASE,
+        argsort_8::CASE,
         attention_row::CASE,
         base58::CASE,
         base64::CASE,
@@ -145,6 +150,7 @@ pub(crate) fn cases() -> &'static [Case] {
         dct_8x8::CASE,
         depthwise_conv::CASE,
         dfa_match::CASE,
+        dtw::CASE,
         edit_distance::CASE,
         equalize::CASE,
         fft_radix4::CASE,
@@ -182,6 +188,7 @@ pub(crate) fn cases() -> &'static [Case] {
         myers::CASE,
         n_queens::CASE,
         nbody::CASE,
+        needleman::CASE,
         pagerank::CASE,
         parse_numbers::CASE,
         particles::CASE,
@@ -217,6 +224,7 @@ pub(crate) fn cases() -> &'static [Case] {
         tridiagonal::CASE,
         utf16_length::CASE,
         utf8_count::CASE,
+        viterbi::CASE,
         xxhash::CASE,
     ];
     &CASES

@@ -1,0 +1,68 @@
+//! Alignments of words.
+
+use super::prelude::*;
+use kernels::needleman::{LETTERS, align};
+
+case!(needleman: "the best alignment of two words, and its way", "pairs", simulator [40, 1], gpu 1 << 17);
+
+fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
+    let words = |seed| -> Vec<[u8; LETTERS]> {
+        let letters = below(seed, n * LETTERS, 4);
+        let letters: Vec<u8> = letters.iter().map(|&letter| letter as u8).collect();
+        letters.as_chunks().0.to_vec()
+    };
+    let (first, mut second) = (words(1), words(2));
+    // Most words are alike, but for a piece that is missing.
+    for (i, word) in second.iter_mut().enumerate().filter(|(i, _)| i % 3 > 0) {
+        let missing = 1 + i % 5;
+        word[4..LETTERS - missing].copy_from_slice(&first[i][4 + missing..]);
+    }
+    let step = n.div_ceil(1000);
+    let want: Vec<[i32; 4]> = first
+        .iter()
+        .zip(&second)
+        .step_by(step)
+        .map(|(first, second)| {
+            let best = align(first, second);
+            [best.score, best.equal, best.alone, best.gaps]
+        })
+        .collect();
+    let check = exactly(want.as_flattened().to_vec());
+    let kernel = session.pair(kernels::needleman::needleman, "needleman")?;
+    let first = session.stream.upload(&first)?;
+    let second = session.stream.upload(&second)?;
+    problem(
+        session,
+        format!("{n} pairs of {LETTERS}"),
+        &vec![[i32::MAX; 4]; n],
+        move |session, side, alignments| {
+            let grid = Grid::cover(n, 128);
+            launch_pair!(session, side, kernel, grid, (&first, &second, alignments));
+            Ok(())
+        },
+        move |got| {
+            check(
+                &got.iter()
+                    .step_by(step)
+                    .copied()
+                    .flatten()
+                    .collect::<Vec<_>>(),
+            )
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_with_a_letter_moved() {
+        let word: [u8; LETTERS] = std::array::from_fn(|i| i as u8);
+        let mut other = word;
+        other[5..].rotate_left(1);
+        let best = align(&word, &other);
+        assert_eq!((best.score, best.equal), (2 * 23 - 4, 23));
+        assert_eq!((best.alone, best.gaps), (1, 2));
+    }
+}
