@@ -22,6 +22,7 @@ mod block_sum;
 mod bloom_query;
 mod box_blur;
 mod bvh_count;
+mod cell_neighbours;
 mod chacha20;
 mod cholesky;
 mod collatz;
@@ -52,6 +53,7 @@ mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod jacobi_3x3;
+mod kalman;
 mod kd_nearest;
 mod kmeans;
 mod knapsack;
@@ -60,6 +62,7 @@ mod layer_norm_bf16;
 mod leb128;
 mod life;
 mod log_status;
+mod lorenz;
 mod lstm_cell;
 mod lu_6x6;
 mod lz_match;
@@ -82,6 +85,7 @@ mod radix_scatter;
 mod rank_sort;
 mod ray_spheres;
 mod ray_triangles;
+mod reed_solomon;
 mod relax_edges;
 mod rgb_to_yuv;
 mod rle_decode;
@@ -106,6 +110,7 @@ mod top_k;
 mod transpose;
 mod triangles;
 mod tridiagonal;
+mod union_find;
 mod utf16_length;
 mod utf8_count;
 mod viterbi;
@@ -115,7 +120,7 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 110] = [
+    static CASES: [Case; 115] = [
         aes::CASE,
         argmax::CASE,
         argsort_8::CASE,
@@ -138,6 +143,7 @@ pub(crate) fn cases() -> &'static [Case] {
         bloom_query::CASE,
         box_blur::CASE,
         bvh_count::CASE,
+        cell_neighbours::CASE,
         chacha20::CASE,
         cholesky::CASE,
         collatz::CASE,
@@ -168,6 +174,7 @@ pub(crate) fn cases() -> &'static [Case] {
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         jacobi_3x3::CASE,
+        kalman::CASE,
         kd_nearest::CASE,
         kmeans::CASE,
         knapsack::CASE,
@@ -176,6 +183,7 @@ pub(crate) fn cases() -> &'static [Case] {
         leb128::CASE,
         life::CASE,
         log_status::CASE,
+        lorenz::CASE,
         lstm_cell::CASE,
         lu_6x6::CASE,
         lz_match::CASE,
@@ -198,6 +206,7 @@ pub(crate) fn cases() -> &'static [Case] {
         rank_sort::CASE,
         ray_spheres::CASE,
         ray_triangles::CASE,
+        reed_solomon::CASE,
         relax_edges::CASE,
         rgb_to_yuv::CASE,
         rle_decode::CASE,
@@ -222,6 +231,7 @@ pub(crate) fn cases() -> &'static [Case] {
         transpose::CASE,
         triangles::CASE,
         tridiagonal::CASE,
+        union_find::CASE,
         utf16_length::CASE,
         utf8_count::CASE,
         viterbi::CASE,
