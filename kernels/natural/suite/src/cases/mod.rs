@@ -48,19 +48,23 @@ mod half_axpy;
 mod hamming;
 mod hash_insert;
 mod heat_1d;
+mod hilbert;
 mod huffman_decode;
 mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
 mod jacobi_3x3;
+mod json_tokens;
 mod kalman;
 mod kd_nearest;
 mod kmeans;
 mod knapsack;
+mod knn;
 mod lattice_boltzmann;
 mod layer_norm_bf16;
 mod leb128;
 mod life;
+mod life_bits;
 mod log_status;
 mod lorenz;
 mod lstm_cell;
@@ -80,9 +84,11 @@ mod pagerank;
 mod parse_numbers;
 mod particles;
 mod perlin;
+mod quantize_rows;
 mod radix_histogram;
 mod radix_scatter;
 mod rank_sort;
+mod ray_march;
 mod ray_spheres;
 mod ray_triangles;
 mod reed_solomon;
@@ -97,6 +103,7 @@ mod segment_sum;
 mod separable_blur;
 mod sha256;
 mod siphash;
+mod skinning;
 mod sliding_max;
 mod smith_waterman;
 mod sobel;
@@ -120,7 +127,7 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 115] = [
+    static CASES: [Case; 122] = [
         aes::CASE,
         argmax::CASE,
         argsort_8::CASE,
@@ -169,19 +176,23 @@ pub(crate) fn cases() -> &'static [Case] {
         hamming::CASE,
         hash_insert::CASE,
         heat_1d::CASE,
+        hilbert::CASE,
         huffman_decode::CASE,
         interpreter::CASE,
         inverse_3x3::CASE,
         inverse_4x4::CASE,
         jacobi_3x3::CASE,
+        json_tokens::CASE,
         kalman::CASE,
         kd_nearest::CASE,
         kmeans::CASE,
         knapsack::CASE,
+        knn::CASE,
         lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
         leb128::CASE,
         life::CASE,
+        life_bits::CASE,
         log_status::CASE,
         lorenz::CASE,
         lstm_cell::CASE,
@@ -201,9 +212,11 @@ pub(crate) fn cases() -> &'static [Case] {
         parse_numbers::CASE,
         particles::CASE,
         perlin::CASE,
+        quantize_rows::CASE,
         radix_histogram::CASE,
         radix_scatter::CASE,
         rank_sort::CASE,
+        ray_march::CASE,
         ray_spheres::CASE,
         ray_triangles::CASE,
         reed_solomon::CASE,
@@ -218,6 +231,7 @@ pub(crate) fn cases() -> &'static [Case] {
         separable_blur::CASE,
         sha256::CASE,
         siphash::CASE,
+        skinning::CASE,
         sliding_max::CASE,
         smith_waterman::CASE,
         sobel::CASE,
