@@ -3,14 +3,16 @@
 //! ```text
 //! memset(to, 0, 128)              store <4 x i32> 0, to; store <4 x i32> 0, to + 16; ...
 //! memcpy(to, from, n << 2)        at = 0; while at < n << 2 { store i32 (load i32, from + at), to + at; at += 4 }
+//! memmove(to + 8, to, n << 3)     at = n << 3; while at > 0 { at -= 8; store i64 (load i64, to + at), to + 8 + at }
 //! ```
 //!
 //! The code generator makes wide accesses of short ones alone. Of others it makes loops that go from byte to byte, however well both sides are
-//! aligned: `let stack = [0u32; 32]` would be 128 stores.
+//! aligned: `let stack = [0u32; 32]` would be 128 stores. LLVM makes a `memmove` of a loop that shifts elements of an array, as where one is inserted.
 
 use super::copies::{FROM, SIZE, TO, VOLATILE};
 use super::narrow::products;
-use crate::llvm::{Module, Place, Value, opcode, predicate};
+use super::offsets::whole;
+use crate::llvm::{Block, Module, Place, Value, opcode, predicate};
 
 /// How many bytes the code generator copies or fills without a loop, and how many are loaded before they are stored.
 const PART: u64 = 64;
@@ -28,37 +30,48 @@ const DEEPEST: u32 = 4;
 pub(super) fn split(module: &Module<'_>) {
     let is_one = |function: &Value<'_>| {
         let name = function.name();
-        name.starts_with("llvm.memcpy.p") || name.starts_with("llvm.memset.p")
+        ["llvm.memcpy.p", "llvm.memmove.p", "llvm.memset.p"]
+            .iter()
+            .any(|one| name.starts_with(one))
     };
     let functions = module.functions().into_iter().filter(is_one);
     let calls: Vec<_> = functions.flat_map(Value::calls).collect();
     for call in calls {
         if call.operand(VOLATILE).and_then(Value::as_integer) == Some(0) {
-            split_one(call);
+            split_one(module, call);
         }
     }
 }
 
-fn split_one(call: Value<'_>) {
+fn split_one<'c>(module: &Module<'c>, call: Value<'c>) {
     let (Some(of), Some(size)) = (Transfer::of(call), call.operand(SIZE)) else {
         return;
     };
+    let may_overlap = call.is_call_of(&["llvm.memmove.p"]);
     match size.as_integer() {
         Some(bytes) if bytes <= PART => return,
-        Some(bytes) => {
+        Some(bytes) if !may_overlap => {
             let is_short = bytes.div_ceil(of.alignment) <= MOST_ACCESSES;
             let first = if is_short { 0 } else { bytes / PART * PART };
             if first > 0 {
-                of.repeat(PART, Value::integer_like(first, size));
+                of.repeat(PART, Value::integer_like(first, size), Order::Up);
             }
             for at in (first..bytes).step_by(PART as usize) {
                 of.put(call, Value::integer_like(at, size), PART.min(bytes - at));
             }
         }
-        None => match of.alignment.min(multiple_of(size, DEEPEST)) {
-            1 => return,
-            unit => of.repeat(unit, size),
-        },
+        _ => {
+            let unit = of.alignment.min(multiple_of(size, DEEPEST));
+            let order = if may_overlap {
+                of.order(module)
+            } else {
+                Some(Order::Up)
+            };
+            match order {
+                Some(order) if unit > 1 => of.repeat(unit, size, order),
+                _ => return,
+            }
+        }
     }
     call.erase();
 }
@@ -77,6 +90,15 @@ struct Transfer<'c> {
 enum What<'c> {
     Copy(Value<'c>),
     Byte(u8),
+}
+
+/// In which order a loop goes through the bytes.
+#[derive(Clone, Copy)]
+enum Order {
+    Up,
+    Down,
+    /// Up where the copy begins before what is copied.
+    ByAddresses,
 }
 
 impl<'c> Transfer<'c> {
@@ -132,26 +154,77 @@ impl<'c> Transfer<'c> {
         }
     }
 
+    /// The order in which a copy reads all bytes before it writes there; `None` if no comparison of the addresses tells.
+    fn order(&self, module: &Module<'c>) -> Option<Order> {
+        let What::Copy(from) = self.what else {
+            return Some(Order::Up);
+        };
+        let ((to, at), (from_base, from_at)) = (whole(module, self.to), whole(module, from));
+        let distance = at.wrapping_sub(from_at).cast_signed();
+        let is_behind = (to == from_base).then_some(distance > 0);
+        match is_behind {
+            Some(true) => Some(Order::Down),
+            Some(false) => Some(Order::Up),
+            None if from.ty() == self.to.ty() => Some(Order::ByAddresses),
+            None => None,
+        }
+    }
+
     /// Puts a loop over parts of `unit` bytes before it. The size is a multiple of it.
-    fn repeat(&self, unit: u64, size: Value<'c>) {
-        let number = |number| Value::integer_like(number, size);
+    fn repeat(&self, unit: u64, size: Value<'c>, order: Order) {
         let behind = self.call.block();
         let before = behind.split_before(self.call, self.function);
-        let round = self.function.append_block();
+        let first = self.function.append_block();
         match size.as_integer() {
-            Some(_) => before.push_jump(round),
+            Some(_) => before.push_jump(first),
             None => {
-                let is_none = before.push_comparison(predicate::EQUAL, size, number(0));
-                before.push_branch(is_none, behind, round)
+                let none = Value::integer_like(0, size);
+                let is_none = before.push_comparison(predicate::EQUAL, size, none);
+                before.push_branch(is_none, behind, first)
             }
         };
+        match (order, self.what) {
+            (Order::ByAddresses, What::Copy(from)) => {
+                let is_before = first.push_comparison(predicate::LESS, self.to, from);
+                let up = self.rounds(first, (unit, size), Order::Up, behind);
+                let down = self.rounds(first, (unit, size), Order::Down, behind);
+                first.push_branch(is_before, up, down);
+            }
+            _ => {
+                let rounds = self.rounds(first, (unit, size), order, behind);
+                first.push_jump(rounds);
+            }
+        }
+    }
+
+    /// A loop over all parts, which `before` will lead to and which leads to `behind`.
+    fn rounds(
+        &self,
+        before: Block<'c>,
+        (unit, size): (u64, Value<'c>),
+        order: Order,
+        behind: Block<'c>,
+    ) -> Block<'c> {
+        let number = |number| Value::integer_like(number, size);
+        let round = self.function.append_block();
         let at = round.push_phi(size);
-        let next = round.push_binary(opcode::ADD, at, number(unit));
-        at.add_incoming(number(0), before);
+        let (first, part, next, again) = match order {
+            Order::Down => {
+                let next = round.push_binary(opcode::SUB, at, number(unit));
+                let again = round.push_comparison(predicate::NOT_EQUAL, next, number(0));
+                (size, next, next, again)
+            }
+            Order::Up | Order::ByAddresses => {
+                let next = round.push_binary(opcode::ADD, at, number(unit));
+                let again = round.push_comparison(predicate::LESS, next, size);
+                (number(0), at, next, again)
+            }
+        };
+        at.add_incoming(first, before);
         at.add_incoming(next, round);
-        let again = round.push_comparison(predicate::LESS, next, size);
         round.push_branch(again, round, behind);
-        self.put(next, at, unit);
+        self.put(again, part, unit);
+        round
     }
 }
 
@@ -192,6 +265,11 @@ fn multiple_of(number: Value<'_>, depth: u32) -> u64 {
         opcode::AND => of(0).max(of(1)),
         opcode::ZEXT | opcode::SEXT | opcode::FREEZE => of(0),
         opcode::SELECT => of(1).min(of(2)),
+        opcode::PHI => {
+            let all = number.incoming().into_iter();
+            let all = all.map(|(value, _)| multiple_of(value, depth - 1));
+            all.min().unwrap_or(1)
+        }
         _ if products::is_wide(number) => of(0) * of(1),
         _ => 1,
     };

@@ -10,22 +10,24 @@
 //!
 //! Where some of these ways back leave a variable as it is, LLVM's `loop-simplify` takes them for a loop of their own inside one of the other ways (`separateNestedLoop`).
 //! On a GPU the threads of a warp that go round in the inner loop then make all their rounds while the others wait, where each round of the
-//! loop that was written is made by all of them together. It does so only where several edges lead back; `simplifycfg` keeps the block that
-//! joins them.
+//! loop that was written is made by all of them together. It does so only where several edges lead back. The last runs of `simplifycfg` in LLVM's pipeline
+//! take away a block that does nothing but join them, also one that was there from the beginning, and `loop-simplify` comes after them. So such a
+//! block is kept by a call of `llvm.sideeffect`, until no pass changes loops any more.
 
 use rustc_hash::FxHashSet as HashSet;
 
+use super::cold_values::cold;
 use crate::llvm::{Block, Module, Value};
+
+/// What is no instruction, and what no pass takes away.
+const KEEP: &str = "llvm.sideeffect";
 
 /// Lets all edges that lead back to the first block of a loop come from one block.
 pub(super) fn join(module: &Module<'_>) {
     for function in module.functions() {
         let blocks = function.blocks();
         for &header in &blocks {
-            let leading = blocks.iter().copied();
-            let leading: Vec<_> = leading
-                .filter(|block| block.successors().contains(&header))
-                .collect();
+            let leading = leading_to(header, &blocks);
             // One that leads to it from outside, and two that lead back.
             if leading.len() < 3 {
                 continue;
@@ -38,6 +40,115 @@ pub(super) fn join(module: &Module<'_>) {
             }
         }
     }
+}
+
+/// Keeps the blocks that do nothing but lead back from several others, where a round may end the loop before its ways part: that exit would lead
+/// out of the inner loop, too, and threads that have left it by different ways would not meet again before the end of both.
+pub(super) fn keep(module: &Module<'_>) {
+    let keep = module.declaration(KEEP, module.void_type(), &[]);
+    for function in module.functions() {
+        let blocks = function.blocks();
+        let is_cold = cold(&blocks);
+        for &latch in &blocks {
+            let [header] = latch.successors()[..] else {
+                continue;
+            };
+            if !is_kept_for(latch, &blocks, 1) || leading_to(header, &blocks).len() < 2 {
+                continue;
+            }
+            let found = Round::of(header, latch, &blocks);
+            if found.is_some_and(|round| round.may_end_first(&is_cold))
+                && let Some(end) = latch.terminator()
+            {
+                end.build_call_before(keep, &[]);
+            }
+        }
+    }
+}
+
+/// A loop that one block leads back to.
+struct Round<'c> {
+    header: Block<'c>,
+    /// All of its blocks.
+    inside: HashSet<Block<'c>>,
+    /// Where its ways come together.
+    last: Vec<Block<'c>>,
+}
+
+impl<'c> Round<'c> {
+    /// `None` if the block does not lead back to the other one.
+    fn of(header: Block<'c>, latch: Block<'c>, blocks: &[Block<'c>]) -> Option<Round<'c>> {
+        if reached_without(header, blocks).contains(&latch) {
+            return None;
+        }
+        let mut inside = HashSet::from_iter([header]);
+        let mut open = vec![latch];
+        while let Some(block) = open.pop() {
+            if inside.insert(block) {
+                open.extend(leading_to(block, blocks));
+            }
+        }
+        let last = leading_to(latch, blocks);
+        Some(Round {
+            header,
+            inside,
+            last,
+        })
+    }
+
+    /// Whether it may end, but for panics, where all ways are still open.
+    fn may_end_first(&self, is_cold: &HashSet<Block<'c>>) -> bool {
+        let leaves = |block: &Block<'c>| {
+            let mut to = block.successors().into_iter();
+            to.any(|to| !self.inside.contains(&to) && !is_cold.contains(&to))
+        };
+        let mut ends = self.inside.iter().filter(|block| leaves(block));
+        ends.any(|block| {
+            let mut reached = HashSet::default();
+            let mut open = block.successors();
+            while let Some(block) = open.pop() {
+                let goes_on = block != self.header && self.inside.contains(&block);
+                if goes_on && reached.insert(block) {
+                    open.extend(block.successors());
+                }
+            }
+            self.last.iter().all(|last| reached.contains(last))
+        })
+    }
+}
+
+/// Lets passes take away those that are not needed any more: no others lead there, or something is done there.
+pub(super) fn release_needless(module: &Module<'_>) {
+    for call in kept(module) {
+        let blocks = call.function().map(Value::blocks).unwrap_or_default();
+        if !is_kept_for(call.block(), &blocks, 2) {
+            call.erase();
+        }
+    }
+}
+
+/// Lets passes take away all.
+pub(super) fn release(module: &Module<'_>) {
+    kept(module).into_iter().for_each(Value::erase);
+}
+
+fn kept<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
+    let calls = module.function(KEEP).into_iter();
+    calls.flat_map(Value::calls).collect()
+}
+
+/// Whether a block joins others, and has so many instructions beside its phis.
+fn is_kept_for<'c>(latch: Block<'c>, blocks: &[Block<'c>], instructions: usize) -> bool {
+    let does_nothing = latch.instructions().len() == latch.phis().len() + instructions;
+    does_nothing && leading_to(latch, blocks).len() > 1
+}
+
+/// The blocks that lead to one.
+fn leading_to<'c>(to: Block<'c>, blocks: &[Block<'c>]) -> Vec<Block<'c>> {
+    let leading = blocks.iter().copied();
+    leading
+        .filter(|block| block.successors().contains(&to))
+        .collect()
 }
 
 /// What is reached from the function's entry without a block.

@@ -187,6 +187,27 @@ fn as_many_elements_as_run_time_says_are_copied_one_by_one() {
 }
 
 #[test]
+fn elements_that_make_room_are_moved_by_words_from_the_last_one_on() {
+    let body = body(features(), "elements_shifted");
+    assert_eq!(count(&body, "ld.global.b32"), 1, "{body:#?}");
+    assert_eq!(count(&body, "st.global.b32"), 1, "{body:#?}");
+    assert_eq!(count(&body, ".b8"), 0, "{body:#?}");
+    let next = position(&body, "add.s64 \t%rd");
+    assert!(
+        body[next..].iter().any(|line| line.ends_with(", -4;")),
+        "{body:#?}"
+    );
+}
+
+#[test]
+fn elements_are_moved_in_the_order_that_their_places_ask_for() {
+    let body = body(features(), "elements_moved");
+    assert_eq!(count(&body, "ld.global.b64"), 2, "{body:#?}");
+    assert_eq!(count(&body, "st.global.b64"), 2, "{body:#?}");
+    assert_eq!(count(&body, ".b8"), 0, "{body:#?}");
+}
+
+#[test]
 fn bytes_at_any_place_are_copied_one_by_one() {
     let body = body(features(), "bytes_copied");
     assert!(count(&body, "ld.global.nc.b8") >= 1, "{body:#?}");

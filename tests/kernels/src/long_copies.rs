@@ -32,7 +32,8 @@ pub fn large_rows(rows: &[[u64; 1003]], mut out: PerThread<[[u64; 1003]]>) {
     }
 }
 
-/// Elements of run-time numbers, from the thread's number on, over ones; then zeros over what is behind half of them.
+/// Elements of run-time numbers, from the thread's number on, over ones; then zeros over what is behind half of them. Some are moved to
+/// where they may overlap themselves, to either side, and the last one goes to the front of those behind the thread's number.
 macro_rules! parts {
     ($($name:ident $element:ty, $one:expr, $zero:expr;)*) => ($(
         #[kernel]
@@ -47,6 +48,10 @@ macro_rules! parts {
                 out[half..].fill($zero);
                 let copied = n.min(50 - half);
                 out[half..half + copied].copy_from_slice(&x[..copied]);
+                let moved = n / 2 + 3;
+                let [from, to] = [7, 11].map(|by| n * by % (51 - moved));
+                out.copy_within(from..from + moved, to);
+                out[n..].rotate_right(1);
             }
         }
     )*)

@@ -69,6 +69,10 @@ macro_rules! parts {
                 expected[half..].fill($zero);
                 let copied = n.min(50 - half);
                 expected[half..half + copied].copy_from_slice(&x[..copied]);
+                let moved = n / 2 + 3;
+                let [from, to] = [7, 11].map(|by| n * by % (51 - moved));
+                expected.copy_within(from..from + moved, to);
+                expected[n..].rotate_right(1);
                 assert_eq!(*found, expected, "from {n} on");
             }
         }

@@ -29,7 +29,8 @@ pub(super) enum Effect {
 
 /// The effect of an instruction.
 pub(super) fn of(value: Value<'_>) -> Effect {
-    const CALLS: [&str; 14] = [
+    const CALLS: [&str; 15] = [
+        "llvm.sideeffect",
         "llvm.umin.",
         "llvm.umax.",
         "llvm.smin.",

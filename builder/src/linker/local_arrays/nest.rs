@@ -224,7 +224,8 @@ fn size(block: Block<'_>) -> usize {
 }
 
 /// Intrinsics that are no instructions.
-const NOTHING: [&str; 4] = [
+const NOTHING: [&str; 5] = [
+    "llvm.sideeffect",
     "llvm.lifetime.",
     "llvm.assume",
     "llvm.expect.",

@@ -247,8 +247,9 @@ impl<'c> Group<'c> {
 
 /// Whether what follows an instruction is executed whenever it is.
 fn goes_on(instruction: Value<'_>) -> bool {
-    const PLAIN: [&str; 6] = [
+    const PLAIN: [&str; 7] = [
         "llvm.assume",
+        "llvm.sideeffect",
         "llvm.experimental.noalias.scope.decl",
         "llvm.umin.",
         "llvm.umax.",

@@ -129,7 +129,8 @@ const REGISTERS_ALONE: [i32; 48] = [
 
 /// Whether a call accesses nothing that matters here.
 fn accesses_nothing(call: Value<'_>) -> bool {
-    const MARKS: [&str; 3] = [
+    const MARKS: [&str; 4] = [
+        "llvm.sideeffect",
         "llvm.assume",
         "llvm.experimental.noalias.scope.decl",
         "llvm.lifetime.",

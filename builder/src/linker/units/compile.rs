@@ -109,6 +109,7 @@ fn compile_here(
     let mut sites = Sites::of(&module);
     one_way_back::join(&module);
     module.run_passes(THREAD_JUMPS, None)?;
+    one_way_back::keep(&module);
     panics::redirect_literals(&module);
     sites.replace_formatted(&module, is_kernel);
     replaced::replace(&module);
@@ -139,6 +140,7 @@ fn compile_here(
         module.run_passes(THREAD_DECIDED, None)?;
         module.run_passes(PIPELINE, Some(&machine))?;
     }
+    one_way_back::release_needless(&module);
     if chosen_slots::resolve(&module) {
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
@@ -168,6 +170,7 @@ fn compile_here(
     for handler in site_handlers {
         handler.internalise();
     }
+    one_way_back::release(&module);
     cold_values::sink(&module);
     panic_tails::merge(&module)?;
 

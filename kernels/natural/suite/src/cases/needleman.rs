@@ -54,6 +54,8 @@ fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -64,5 +66,60 @@ mod tests {
         let best = align(&word, &other);
         assert_eq!((best.score, best.equal), (2 * 23 - 4, 23));
         assert_eq!((best.alone, best.gaps), (1, 2));
+    }
+
+    /// Threads whose ways through the table differ meet after each step: the way back is no loop in a loop.
+    #[test]
+    fn the_way_back_is_one_loop() {
+        let (_, text) = crate::NATURAL.ptx.split_once(".entry needleman(").unwrap();
+        let (text, _) = text.split_once(".entry").unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let mut walk = Walk::default();
+        walk.from(&lines, 0);
+        // One fills the first row, one the others.
+        assert_eq!(walk.loops.len(), 3, "{text}");
+    }
+
+    /// A way through a kernel's lines.
+    #[derive(Default)]
+    struct Walk {
+        seen: HashSet<usize>,
+        open: HashSet<usize>,
+        /// The lines that are led back to.
+        loops: HashSet<usize>,
+    }
+
+    impl Walk {
+        fn from(&mut self, lines: &[&str], mut line: usize) {
+            let mut straight = Vec::new();
+            while line < lines.len() {
+                if self.open.contains(&line) {
+                    self.loops.insert(line);
+                    break;
+                }
+                if !self.seen.insert(line) {
+                    break;
+                }
+                straight.push(line);
+                self.open.insert(line);
+                let text = lines[line];
+                let goal = text.rsplit_once("$L").filter(|_| text.contains("bra"));
+                if let Some((_, goal)) = goal {
+                    let label = format!("$L{}:", goal.trim_end_matches(';'));
+                    let to = lines.iter().position(|line| *line == label).unwrap();
+                    self.from(lines, to);
+                }
+                if ["bra", "ret", "exit"]
+                    .iter()
+                    .any(|end| text.starts_with(end))
+                {
+                    break;
+                }
+                line += 1;
+            }
+            straight.iter().for_each(|line| {
+                self.open.remove(line);
+            });
+        }
     }
 }
