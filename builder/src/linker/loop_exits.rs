@@ -11,14 +11,20 @@
 //! from, it is made by all threads together.
 //!
 //! Only where the exit by what was read leads to much that the exit by the counter leaves out: a search, behind which most threads have
-//! something to do. A comparison, in which most threads leave early for nothing, gains nothing by it. A loop in which threads may
-//! wait for each other is left alone: those that have left must not wait for those that are in it.
+//! something to do. A comparison, in which most threads leave early for nothing, gains nothing by it.
+//!
+//! A panic is an exit, too: what follows it has branches, and ptxas may then take the panic, and not what is behind the loop, for the place where
+//! threads meet that have left. So the panics of a loop are behind its one exit as well, where nothing counts the rounds and much is left to do. Of a
+//! loop that is counted, ptxas finds the right place in all that was looked at.
+//!
+//! A loop in which threads may wait for each other is left alone: those that have left must not wait for those that are in it.
 
 use rustc_hash::FxHashSet as HashSet;
 
 use super::cold_values::cold;
 use super::loops::Loop;
 use super::narrow::dominators::Dominators;
+use super::uniform::Uniform;
 use super::unroll::is_meeting;
 use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 
@@ -35,9 +41,11 @@ pub(super) fn join(module: &Module<'_>) {
     }
 }
 
-/// Whether the exits of a loop are to be joined.
+/// Whether the exits of a loop are to be joined that lead to no panic.
 pub(super) fn are_to_be_joined<'c>(function: Value<'c>, found: &Loop<'c>) -> bool {
-    Exits::of(&Flow::of(function), found.header, &found.blocks).is_some()
+    let flow = Flow::of(function);
+    let edges = Edges::of(&flow, &found.blocks);
+    edges.plain.len() == 2 && Exits::of(&flow, found.header, &found.blocks).is_some()
 }
 
 fn first(function: Value<'_>) -> Option<Exits<'_>> {
@@ -49,6 +57,7 @@ fn first(function: Value<'_>) -> Option<Exits<'_>> {
 /// What is known of a function.
 struct Flow<'c> {
     dominators: Dominators<'c>,
+    uniform: Uniform<'c>,
     /// The blocks from which only panics are reached.
     cold: HashSet<Block<'c>>,
 }
@@ -57,15 +66,47 @@ impl<'c> Flow<'c> {
     fn of(function: Value<'c>) -> Flow<'c> {
         Flow {
             dominators: Dominators::of(function),
+            uniform: Uniform::of(function),
             cold: cold(&function.blocks()),
         }
     }
 }
 
-/// The two exits of a loop that are to be joined.
+/// The edges that lead out of a loop: from a block of it to one behind.
+struct Edges<'c> {
+    all: Vec<(Block<'c>, Block<'c>)>,
+    /// The blocks that they lead to, but for panics.
+    plain: Vec<Block<'c>>,
+    /// Those that begin panics.
+    cold: Vec<Block<'c>>,
+}
+
+impl<'c> Edges<'c> {
+    fn of(flow: &Flow<'c>, blocks: &[Block<'c>]) -> Edges<'c> {
+        let (mut all, mut plain, mut cold) = (Vec::new(), Vec::new(), Vec::new());
+        for &from in blocks {
+            for to in from.successors() {
+                if blocks.contains(&to) || all.contains(&(from, to)) {
+                    continue;
+                }
+                all.push((from, to));
+                let targets = match flow.cold.contains(&to) {
+                    true => &mut cold,
+                    false => &mut plain,
+                };
+                if !targets.contains(&to) {
+                    targets.push(to);
+                }
+            }
+        }
+        Edges { all, plain, cold }
+    }
+}
+
+/// The exits of a loop that are to be joined.
 struct Exits<'c> {
     /// The blocks behind them.
-    behind: [Block<'c>; 2],
+    behind: Vec<Block<'c>>,
     /// The edges that lead there: from a block of the loop, to one of `behind`.
     edges: Vec<(Block<'c>, Block<'c>)>,
     /// All blocks that are reached from these in a round of the loop around this one.
@@ -77,68 +118,40 @@ struct Exits<'c> {
 impl<'c> Exits<'c> {
     /// Those of a loop, if they may be joined and it is worth it.
     fn of(flow: &Flow<'c>, header: Block<'c>, blocks: &[Block<'c>]) -> Option<Exits<'c>> {
-        let is_inside = |block: &Block<'c>| blocks.contains(block);
-        let mut edges = Vec::new();
-        let mut cold_exits = Vec::new();
-        for &from in blocks {
-            for to in from.successors() {
-                match flow.cold.contains(&to) {
-                    _ if is_inside(&to) => {}
-                    true => cold_exits.push(to),
-                    false if edges.contains(&(from, to)) => {}
-                    false => edges.push((from, to)),
-                }
+        let edges = Edges::of(flow, blocks);
+        let round = Round { header, blocks };
+        let is_worth_it = match edges.plain[..] {
+            [only] => {
+                !edges.cold.is_empty()
+                    && round.may_part(flow)
+                    && is_much(flow, &reached(flow, &[only], header), None)
             }
-        }
-        let targets: HashSet<_> = edges.iter().map(|(_, to)| *to).collect();
-        if targets.len() != 2 || blocks.iter().any(|block| may_wait(*block)) {
-            return None;
-        }
-        let (_, one) = edges[0];
-        let other = targets.into_iter().find(|to| *to != one)?;
-        let from_one = reached(flow, &[one], header);
-        let from_other = reached(flow, &[other], header);
-        let is_search_for = |to| {
-            let mut edges = edges.iter();
-            edges
-                .all(|(from, behind)| is_by_what_was_read(*from, blocks, header) == (*behind == to))
+            [one, other] => {
+                round.searches(flow, &edges, one, other) || round.searches(flow, &edges, other, one)
+            }
+            _ => false,
         };
-        let is_worth_it = (is_search_for(one) && is_much(flow, &from_one, &from_other))
-            || (is_search_for(other) && is_much(flow, &from_other, &from_one));
-        if !is_worth_it {
+        if !is_worth_it || blocks.iter().any(|block| may_wait(*block)) {
             return None;
         }
-        let mut behind = from_one;
-        behind.extend(from_other);
-        let otherwise = reached(flow, &cold_exits, header);
-        let both: HashSet<_> = behind.intersection(&otherwise).copied().collect();
-        let mut used = Vec::new();
-        for value in blocks.iter().flat_map(|block| block.instructions()) {
-            let is_used = |blocks| {
-                value
-                    .users()
-                    .into_iter()
-                    .any(|user| is_used_in(value, user, blocks))
-            };
-            if is_used(&both) {
-                return None;
-            }
-            if is_used(&behind) {
-                used.push(value);
-            }
-        }
+        let behind = [edges.plain, edges.cold].concat();
+        let reached = reached(flow, &behind, header);
+        let made = blocks.iter().flat_map(|block| block.instructions());
+        let used = made.filter(|value| {
+            let mut users = value.users().into_iter();
+            users.any(|user| is_used_in(*value, user, &reached))
+        });
         Some(Exits {
-            behind: [one, other],
-            edges,
-            reached: behind,
-            used,
+            used: used.collect(),
+            behind,
+            edges: edges.all,
+            reached,
         })
     }
 
     fn join(&self, function: Value<'c>) {
         let dominators = Dominators::of(function);
         let joined = function.append_block();
-        let [first, _] = self.behind;
         let mut ways = Vec::new();
         for &(from, to) in &self.edges {
             let Some(end) = from.terminator() else {
@@ -149,22 +162,14 @@ impl<'c> Exits<'c> {
                 end.set_successor(n, between);
             }
             let jump = between.push_jump(joined);
-            let is_first = Place::before(jump).constant(1, u64::from(to == first));
             ways.push(Way {
                 from,
                 to,
                 between,
-                is_first,
+                jump,
             });
         }
-        let Some(like) = ways.first().map(|way| way.is_first) else {
-            return;
-        };
-        let comes_from_first = joined.push_phi(like);
-        for way in &ways {
-            comes_from_first.add_incoming(way.is_first, way.between);
-        }
-        for to in self.behind {
+        for &to in &self.behind {
             for phi in to.phis() {
                 pass_on(phi, to, &ways, joined);
             }
@@ -186,8 +191,7 @@ impl<'c> Exits<'c> {
                 self.replace_behind(user, value, passed);
             }
         }
-        let [yes, no] = self.behind;
-        joined.push_branch(comes_from_first, yes, no);
+        part(function, joined, &ways, &self.behind);
     }
 
     /// Lets an instruction behind the loop use another value in the place of one that was made in the loop.
@@ -213,8 +217,128 @@ struct Way<'c> {
     to: Block<'c>,
     /// The block that it leads through now.
     between: Block<'c>,
-    /// Whether `to` is the first of the blocks behind.
-    is_first: Value<'c>,
+    /// That block's jump.
+    jump: Value<'c>,
+}
+
+impl<'c> Way<'c> {
+    /// Where there are constants for it.
+    fn end(&self) -> Place<'c> {
+        Place::before(self.jump)
+    }
+}
+
+/// A loop.
+struct Round<'a, 'c> {
+    header: Block<'c>,
+    blocks: &'a [Block<'c>],
+}
+
+impl<'c> Round<'_, 'c> {
+    /// Whether threads of a warp may leave it after different numbers of rounds, which nothing counts.
+    fn may_part(&self, flow: &Flow<'c>) -> bool {
+        self.blocks.iter().any(|block| {
+            let leaves = |to: &Block<'c>| !self.blocks.contains(to) && !flow.cold.contains(to);
+            let condition = block.terminator().and_then(|end| end.operand(0));
+            block.successors().iter().any(leaves)
+                && condition.is_some_and(|condition| {
+                    !flow.uniform.contains(condition) && !self.is_counted(condition)
+                })
+        })
+    }
+
+    /// Whether a condition of it compares counters only: what changes by the same in each round.
+    fn is_counted(&self, condition: Value<'c>) -> bool {
+        let is_inside = |value: &Value<'c>| {
+            value.kind() == ValueKind::Instruction && self.blocks.contains(&value.block())
+        };
+        let operands =
+            |value: Value<'c>| (0..value.operand_count()).filter_map(move |n| value.operand(n));
+        let mut open = vec![condition];
+        let mut seen = HashSet::default();
+        while let Some(value) = open.pop() {
+            if !is_inside(&value) || !seen.insert(value) {
+                continue;
+            }
+            match value.opcode() {
+                opcode::PHI if value.block() == self.header => {
+                    let mut next = value.incoming().into_iter();
+                    let changes_alike = next.all(|(next, from)| {
+                        let is_sum = matches!(
+                            next.is_instruction().then(|| next.opcode()),
+                            Some(opcode::ADD | opcode::SUB | opcode::GET_ELEMENT_POINTER)
+                        );
+                        !self.blocks.contains(&from)
+                            || next == value
+                            || is_sum
+                                && operands(next).all(|part| part == value || !is_inside(&part))
+                    });
+                    if !changes_alike {
+                        return false;
+                    }
+                }
+                opcode::PHI | opcode::LOAD | opcode::CALL => return false,
+                _ => open.extend(operands(value)),
+            }
+        }
+        true
+    }
+
+    /// Whether it is left for one block by what was read, for another one otherwise, and much is done behind the first one alone.
+    fn searches(
+        &self,
+        flow: &Flow<'c>,
+        edges: &Edges<'c>,
+        found: Block<'c>,
+        otherwise: Block<'c>,
+    ) -> bool {
+        let mut plain = edges.all.iter().filter(|(_, to)| !flow.cold.contains(to));
+        let is_search = plain.all(|(from, to)| {
+            is_by_what_was_read(*from, self.blocks, self.header) == (*to == found)
+        });
+        is_search && {
+            let [found, otherwise] = [found, otherwise].map(|to| reached(flow, &[to], self.header));
+            is_much(flow, &found, Some(&otherwise))
+        }
+    }
+}
+
+/// Ends the block that all exits lead to by a branch to where each of them led: to the first one or, by a number, to one of the others.
+fn part<'c>(function: Value<'c>, joined: Block<'c>, ways: &[Way<'c>], behind: &[Block<'c>]) {
+    let [first, others @ ..] = behind else {
+        return;
+    };
+    let Some(place) = ways.first().map(Way::end) else {
+        return;
+    };
+    let choice = |bits, number: &dyn Fn(Block<'c>) -> u64| {
+        let chosen = joined.push_phi(place.constant(bits, 0));
+        for way in ways {
+            chosen.add_incoming(place.constant(bits, number(way.to)), way.between);
+        }
+        chosen
+    };
+    let is_first = choice(1, &|to| u64::from(to == *first));
+    let other = match others {
+        [other] => *other,
+        _ => {
+            let which = choice(32, &|to| {
+                others.iter().position(|other| *other == to).unwrap_or(0) as u64
+            });
+            let chosen = function.append_block();
+            let mut cases = (0..).zip(others.iter().copied());
+            let default = cases.next().map_or(*first, |(_, default)| default);
+            let cases: Vec<_> = cases
+                .map(|(n, other)| (place.constant(32, n), other))
+                .collect();
+            chosen.push_switch(which, default, &cases);
+            for to in others {
+                to.replace_incoming(joined, &[chosen]);
+            }
+            chosen
+        }
+    };
+    joined.push_branch(is_first, *first, other);
 }
 
 /// Lets a phi of a block behind the loop have what the exits bring from the block that they lead to now.
@@ -269,9 +393,15 @@ fn reached<'c>(flow: &Flow<'c>, from: &[Block<'c>], header: Block<'c>) -> HashSe
     reached
 }
 
-/// Whether much is done in what is reached behind one exit and not behind the other.
-fn is_much<'c>(flow: &Flow<'c>, behind: &HashSet<Block<'c>>, other: &HashSet<Block<'c>>) -> bool {
-    let is_own = |block: &&Block<'c>| !other.contains(*block) && !flow.cold.contains(*block);
+/// Whether much is done in what is reached behind one exit and not behind another one.
+fn is_much<'c>(
+    flow: &Flow<'c>,
+    behind: &HashSet<Block<'c>>,
+    other: Option<&HashSet<Block<'c>>>,
+) -> bool {
+    let is_own = |block: &&Block<'c>| {
+        !other.is_some_and(|other| other.contains(*block)) && !flow.cold.contains(*block)
+    };
     let own: Vec<_> = behind.iter().filter(is_own).collect();
     let leads_back = |block: &Block<'c>| {
         let to = block.successors().into_iter();

@@ -15,21 +15,31 @@ fn reached(body: &[&str], from: usize, without: usize) -> HashSet<usize> {
     reached
 }
 
-/// How many loads from global memory threads may come to from the first instruction of a loop on, before their ways meet again.
+/// The lines that threads may come to from the first instruction of a loop on, before their ways meet again; `None` if they do not.
+fn before_ways_meet(body: &[&str], first: &str) -> Option<HashSet<usize>> {
+    let first = position(body, first);
+    let is_end = |line: &usize| successors(body, *line).next().is_none();
+    let leads_back = |line: &usize| reached(body, *line, body.len()).contains(&first);
+    let behind = (0..body.len()).filter(|line| !leads_back(line));
+    let all_ways = behind.map(|line| reached(body, first, line));
+    let before = all_ways.filter(|reached| !reached.iter().any(is_end));
+    before.min_by_key(HashSet::len)
+}
+
+/// How many loads from global memory are among them.
 fn loads_before_ways_meet(name: &str, first: &str) -> usize {
     let body = body(features(), name);
-    let first = position(&body, first);
-    let is_end = |line: &usize| body[*line].starts_with("ret");
-    let leads_back = |line: &usize| reached(&body, *line, body.len()).contains(&first);
-    let behind = (0..body.len()).filter(|line| !leads_back(line));
-    let all_ways = behind.map(|line| reached(&body, first, line));
-    let before = all_ways.filter(|reached| !reached.iter().any(is_end));
-    let nearest = before.min_by_key(HashSet::len);
-    let nearest = nearest.unwrap_or_else(|| panic!("the ways do not meet: {body:#?}"));
-    let loads = nearest
-        .iter()
-        .filter(|line| body[**line].contains("ld.global"));
-    loads.count()
+    let lines = before_ways_meet(&body, first);
+    let lines = lines.unwrap_or_else(|| panic!("the ways do not meet: {body:#?}"));
+    let loads = lines.iter();
+    loads
+        .filter(|line| body[**line].contains("ld.global"))
+        .count()
+}
+
+/// Whether threads that leave a loop meet, also those that panic in it.
+fn panics_are_behind(name: &str) -> bool {
+    before_ways_meet(&body(features(), name), "mul.hi.u32").is_some()
 }
 
 #[test]
@@ -48,4 +58,14 @@ fn a_loop_with_little_behind_it_is_left_alone() {
 #[test]
 fn threads_that_hold_a_lock_do_not_wait_for_those_in_the_loop() {
     assert!(loads_before_ways_meet("number_behind_locks", "atom") > 0);
+}
+
+#[test]
+fn threads_that_leave_a_loop_meet_before_one_panics() {
+    assert!(panics_are_behind("digits_of_a_number"));
+}
+
+#[test]
+fn the_panics_of_a_loop_that_is_counted_are_left_alone() {
+    assert!(!panics_are_behind("counted_digits_of_a_number"));
 }

@@ -129,7 +129,9 @@ pub fn successors(body: &[&str], line: usize) -> impl Iterator<Item = usize> {
         .last()
         .filter(|_| text.contains("bra"));
     let goal = goal.map(|label| position(body, &label.replace(';', ":")));
-    let ends = text.starts_with("bra") || text.starts_with("ret");
+    let ends = ["bra", "ret", "exit"]
+        .iter()
+        .any(|end| text.starts_with(end));
     let behind = (!ends && line + 1 < body.len()).then_some(line + 1);
     behind.into_iter().chain(goal)
 }

@@ -154,3 +154,27 @@ panicking! {
     /// Three values, too.
     asserts_with_a_value of assert_with_a_value(a, b) { assert_eq!(a, b, "with {}", a ^ b) }
 }
+
+/// Panics of two places in a loop of which no thread knows the number of rounds before, with much to do behind it.
+#[inline(always)]
+pub fn go_through_digits(a: u64, b: u64) -> u32 {
+    let mut digits = [0_u8; 48];
+    let (mut rest, mut length) = (a, 0);
+    while rest > 0 {
+        let digit = rest % 58;
+        assert!(digit != b, "digit {digit} after {length} others");
+        digits[length + (b / 1000) as usize] = digit as u8;
+        length += 1;
+        rest /= 58;
+    }
+    let digits = digits[..length].iter().rev();
+    digits.fold(7, |sum: u32, &digit| sum.rotate_left(5) ^ u32::from(digit))
+}
+
+/// The same for each number.
+#[kernel]
+pub fn panics_behind_a_loop(a: &[u64], b: u64, mut out: PerThread<[u32]>) {
+    if let (Some(&a), Some(out)) = (a.get(thread::index()), out.mine()) {
+        *out = go_through_digits(a, b);
+    }
+}

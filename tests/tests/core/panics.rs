@@ -144,3 +144,36 @@ fn kernels_that_tell_of_two_values_call_nothing() {
         assert_eq!(calls("tells_of_core"), 0);
     }
 }
+
+#[test]
+fn panics_in_a_loop_are_told_behind_it() -> Result<()> {
+    let f = Fixture::open()?;
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::panics_behind_a_loop)?;
+    let (mut panics, mut others) = (0, 0);
+    for b in [0, 1, 5, 34, 57, 1000, 38_000, 45_000, 1_000_000] {
+        for a in words() {
+            // The other threads of the warp leave after other numbers of rounds, or never come to the loop.
+            let mut numbers = [0; 40];
+            numbers[11] = a;
+            let numbers = stream.upload(&numbers)?;
+            let mut out = stream.zeroed::<u32>(40)?;
+            stream.launch(&kernel, Grid::cover(40, 64), (&numbers, b, &mut out))?;
+            let expected = on_the_cpu(|| {
+                kernels::go_through_digits(a, b);
+            });
+            let found = on_the_device(&stream);
+            assert_eq!(found, expected, "{a:#x} {b}");
+            if expected.is_some() {
+                panics += 1;
+                continue;
+            }
+            others += 1;
+            let mut results = [kernels::go_through_digits(0, b); 40];
+            results[11] = kernels::go_through_digits(a, b);
+            assert_eq!(stream.download(&out)?, results, "{a:#x} {b}");
+        }
+    }
+    assert!(panics > 50 && others > 50, "{panics} {others}");
+    Ok(())
+}
