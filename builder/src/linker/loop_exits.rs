@@ -14,8 +14,8 @@
 //! something to do. A comparison, in which most threads leave early for nothing, gains nothing by it.
 //!
 //! A panic is an exit, too: what follows it has branches, and ptxas may then take the panic, and not what is behind the loop, for the place where
-//! threads meet that have left. So the panics of a loop are behind its one exit as well, where nothing counts the rounds and much is left to do. Of a
-//! loop that is counted, ptxas finds the right place in all that was looked at.
+//! threads meet that have left. So the panics of a loop are behind its one exit as well, where much is left to do and nothing counts the rounds, or no
+//! other loop is around it or behind. Of all others ptxas found the right place in what was looked at, and the exit costs registers.
 //!
 //! A loop in which threads may wait for each other is left alone: those that have left must not wait for those that are in it.
 
@@ -122,9 +122,10 @@ impl<'c> Exits<'c> {
         let round = Round { header, blocks };
         let is_worth_it = match edges.plain[..] {
             [only] => {
+                let behind = reached(flow, &[only], header);
                 !edges.cold.is_empty()
-                    && round.may_part(flow)
-                    && is_much(flow, &reached(flow, &[only], header), None)
+                    && is_much(flow, &behind, None)
+                    && round.may_part(flow, &behind)
             }
             [one, other] => {
                 round.searches(flow, &edges, one, other) || round.searches(flow, &edges, other, one)
@@ -235,14 +236,20 @@ struct Round<'a, 'c> {
 }
 
 impl<'c> Round<'_, 'c> {
-    /// Whether threads of a warp may leave it after different numbers of rounds, which nothing counts.
-    fn may_part(&self, flow: &Flow<'c>) -> bool {
+    /// Whether threads of a warp may leave it after different numbers of rounds, and ptxas may not find where they meet: nothing counts the rounds,
+    /// or no other loop is around it or behind.
+    fn may_part(&self, flow: &Flow<'c>, behind: &HashSet<Block<'c>>) -> bool {
+        let loops = natural_loops(&flow.dominators);
+        let is_last = loops.iter().all(|(header, blocks)| {
+            let is_around = *header != self.header && blocks.contains(&self.header);
+            !is_around && !behind.contains(header)
+        });
         self.blocks.iter().any(|block| {
             let leaves = |to: &Block<'c>| !self.blocks.contains(to) && !flow.cold.contains(to);
             let condition = block.terminator().and_then(|end| end.operand(0));
             block.successors().iter().any(leaves)
                 && condition.is_some_and(|condition| {
-                    !flow.uniform.contains(condition) && !self.is_counted(condition)
+                    !flow.uniform.contains(condition) && (is_last || !self.is_counted(condition))
                 })
         })
     }

@@ -63,9 +63,10 @@ fn threads_that_hold_a_lock_do_not_wait_for_those_in_the_loop() {
 #[test]
 fn threads_that_leave_a_loop_meet_before_one_panics() {
     assert!(panics_are_behind("digits_of_a_number"));
+    assert!(panics_are_behind("counted_digits_at_last"));
 }
 
 #[test]
-fn the_panics_of_a_loop_that_is_counted_are_left_alone() {
+fn the_panics_of_a_loop_that_is_counted_before_another_one_are_left_alone() {
     assert!(!panics_are_behind("counted_digits_of_a_number"));
 }
