@@ -43,6 +43,13 @@ pub(super) fn join(module: &Module<'_>) {
 
 /// Whether the exits of a loop are to be joined that lead to no panic.
 pub(super) fn are_to_be_joined<'c>(function: Value<'c>, found: &Loop<'c>) -> bool {
+    let leave = |block: &&Block<'c>| {
+        let mut to = block.successors().into_iter();
+        to.any(|to| !found.blocks.contains(&to))
+    };
+    if found.blocks.iter().filter(leave).count() < 2 {
+        return false;
+    }
     let flow = Flow::of(function);
     let edges = Edges::of(&flow, &found.blocks);
     edges.plain.len() == 2 && Exits::of(&flow, found.header, &found.blocks).is_some()
@@ -56,8 +63,8 @@ fn first(function: Value<'_>) -> Option<Exits<'_>> {
 
 /// What is known of a function.
 struct Flow<'c> {
+    function: Value<'c>,
     dominators: Dominators<'c>,
-    uniform: Uniform<'c>,
     /// The blocks from which only panics are reached.
     cold: HashSet<Block<'c>>,
 }
@@ -65,8 +72,8 @@ struct Flow<'c> {
 impl<'c> Flow<'c> {
     fn of(function: Value<'c>) -> Flow<'c> {
         Flow {
+            function,
             dominators: Dominators::of(function),
-            uniform: Uniform::of(function),
             cold: cold(&function.blocks()),
         }
     }
@@ -239,6 +246,7 @@ impl<'c> Round<'_, 'c> {
     /// Whether threads of a warp may leave it after different numbers of rounds, and ptxas may not find where they meet: nothing counts the rounds,
     /// or no other loop is around it or behind.
     fn may_part(&self, flow: &Flow<'c>, behind: &HashSet<Block<'c>>) -> bool {
+        let uniform = Uniform::of(flow.function);
         let loops = natural_loops(&flow.dominators);
         let is_last = loops.iter().all(|(header, blocks)| {
             let is_around = *header != self.header && blocks.contains(&self.header);
@@ -249,7 +257,7 @@ impl<'c> Round<'_, 'c> {
             let condition = block.terminator().and_then(|end| end.operand(0));
             block.successors().iter().any(leaves)
                 && condition.is_some_and(|condition| {
-                    !flow.uniform.contains(condition) && (is_last || !self.is_counted(condition))
+                    !uniform.contains(condition) && (is_last || !self.is_counted(condition))
                 })
         })
     }

@@ -56,10 +56,10 @@ pub(super) fn is_inside<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
 }
 
 /// The blocks that lead to each one.
-struct Leading<'c>(HashMap<Block<'c>, Vec<Block<'c>>>);
+pub(super) struct Leading<'c>(HashMap<Block<'c>, Vec<Block<'c>>>);
 
 impl<'c> Leading<'c> {
-    fn of(blocks: &[Block<'c>]) -> Leading<'c> {
+    pub(super) fn of(blocks: &[Block<'c>]) -> Leading<'c> {
         let mut leading: HashMap<_, Vec<_>> = HashMap::default();
         for &block in blocks {
             for next in block.successors() {
@@ -69,7 +69,7 @@ impl<'c> Leading<'c> {
         Leading(leading)
     }
 
-    fn to(&self, block: Block<'c>) -> &[Block<'c>] {
+    pub(super) fn to(&self, block: Block<'c>) -> &[Block<'c>] {
         self.0.get(&block).map_or(&[], Vec::as_slice)
     }
 }

@@ -17,6 +17,7 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::cold_values::cold;
+use super::loops::Leading;
 use crate::llvm::{Block, Module, Value};
 
 /// What is no instruction, and what no pass takes away.
@@ -26,14 +27,14 @@ const KEEP: &str = "llvm.sideeffect";
 pub(super) fn join(module: &Module<'_>) {
     for function in module.functions() {
         let blocks = function.blocks();
+        let leading = Leading::of(&blocks);
         for &header in &blocks {
-            let leading = leading_to(header, &blocks);
+            let mut back = edges_from(leading.to(header));
             // One that leads to it from outside, and two that lead back.
-            if leading.len() < 3 {
+            if back.len() < 3 {
                 continue;
             }
             let outside = reached_without(header, &blocks);
-            let mut back = leading;
             back.retain(|block| !outside.contains(block));
             if back.len() > 1 {
                 join_at(header, &back, function);
@@ -48,16 +49,18 @@ pub(super) fn keep(module: &Module<'_>) {
     let keep = module.declaration(KEEP, module.void_type(), &[]);
     for function in module.functions() {
         let blocks = function.blocks();
-        let is_cold = cold(&blocks);
+        let leading = Leading::of(&blocks);
+        let mut is_cold = None;
         for &latch in &blocks {
             let [header] = latch.successors()[..] else {
                 continue;
             };
-            if !is_kept_for(latch, &blocks, 1) || leading_to(header, &blocks).len() < 2 {
+            if !joins(latch, &leading, 1) || leading.to(header).len() < 2 {
                 continue;
             }
-            let found = Round::of(header, latch, &blocks);
-            if found.is_some_and(|round| round.may_end_first(&is_cold))
+            let found = Round::of(header, latch, (&blocks, &leading));
+            let is_cold = is_cold.get_or_insert_with(|| cold(&blocks));
+            if found.is_some_and(|round| round.may_end_first(is_cold))
                 && let Some(end) = latch.terminator()
             {
                 end.build_call_before(keep, &[]);
@@ -77,7 +80,11 @@ struct Round<'c> {
 
 impl<'c> Round<'c> {
     /// `None` if the block does not lead back to the other one.
-    fn of(header: Block<'c>, latch: Block<'c>, blocks: &[Block<'c>]) -> Option<Round<'c>> {
+    fn of(
+        header: Block<'c>,
+        latch: Block<'c>,
+        (blocks, leading): (&[Block<'c>], &Leading<'c>),
+    ) -> Option<Round<'c>> {
         if reached_without(header, blocks).contains(&latch) {
             return None;
         }
@@ -85,14 +92,13 @@ impl<'c> Round<'c> {
         let mut open = vec![latch];
         while let Some(block) = open.pop() {
             if inside.insert(block) {
-                open.extend(leading_to(block, blocks));
+                open.extend(leading.to(block));
             }
         }
-        let last = leading_to(latch, blocks);
         Some(Round {
             header,
             inside,
-            last,
+            last: edges_from(leading.to(latch)),
         })
     }
 
@@ -121,7 +127,7 @@ impl<'c> Round<'c> {
 pub(super) fn release_needless(module: &Module<'_>) {
     for call in kept(module) {
         let blocks = call.function().map(Value::blocks).unwrap_or_default();
-        if !is_kept_for(call.block(), &blocks, 2) {
+        if !joins(call.block(), &Leading::of(&blocks), 2) {
             call.erase();
         }
     }
@@ -138,17 +144,17 @@ fn kept<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
 }
 
 /// Whether a block joins others, and has so many instructions beside its phis.
-fn is_kept_for<'c>(latch: Block<'c>, blocks: &[Block<'c>], instructions: usize) -> bool {
-    let does_nothing = latch.instructions().len() == latch.phis().len() + instructions;
-    does_nothing && leading_to(latch, blocks).len() > 1
+fn joins<'c>(latch: Block<'c>, leading: &Leading<'c>, instructions: usize) -> bool {
+    edges_from(leading.to(latch)).len() > 1
+        && latch.instructions().len() == latch.phis().len() + instructions
 }
 
-/// The blocks that lead to one.
-fn leading_to<'c>(to: Block<'c>, blocks: &[Block<'c>]) -> Vec<Block<'c>> {
-    let leading = blocks.iter().copied();
-    leading
-        .filter(|block| block.successors().contains(&to))
-        .collect()
+/// The blocks that edges come from, each once.
+fn edges_from<'c>(edges: &[Block<'c>]) -> Vec<Block<'c>> {
+    let mut from = edges.to_vec();
+    let mut seen = HashSet::default();
+    from.retain(|block| seen.insert(*block));
+    from
 }
 
 /// What is reached from the function's entry without a block.
