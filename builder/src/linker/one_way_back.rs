@@ -14,10 +14,11 @@
 //! take away a block that does nothing but join them, also one that was there from the beginning, and `loop-simplify` comes after them. So such a
 //! block is kept by a call of `llvm.sideeffect`, until no pass changes loops any more.
 
-use rustc_hash::FxHashSet as HashSet;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::cold_values::cold;
 use super::loops::Leading;
+use super::narrow::dominators::Dominators;
 use crate::llvm::{Block, Module, Value};
 
 /// What is no instruction, and what no pass takes away.
@@ -50,17 +51,18 @@ pub(super) fn keep(module: &Module<'_>) {
     for function in module.functions() {
         let blocks = function.blocks();
         let leading = Leading::of(&blocks);
-        let mut is_cold = None;
+        let mut known = None;
         for &latch in &blocks {
             let [header] = latch.successors()[..] else {
                 continue;
             };
-            if !joins(latch, &leading, 1) || leading.to(header).len() < 2 {
+            if !joins(latch, &leading, 1) || !leaves_a_variable(header, latch) {
                 continue;
             }
-            let found = Round::of(header, latch, (&blocks, &leading));
-            let is_cold = is_cold.get_or_insert_with(|| cold(&blocks));
-            if found.is_some_and(|round| round.may_end_first(is_cold))
+            let (dominators, is_cold) =
+                known.get_or_insert_with(|| (Dominators::of(function), cold(&blocks)));
+            if dominators.dominates(header, latch)
+                && Round::of(header, latch, &leading).may_end_first(is_cold)
                 && let Some(end) = latch.terminator()
             {
                 end.build_call_before(keep, &[]);
@@ -79,15 +81,7 @@ struct Round<'c> {
 }
 
 impl<'c> Round<'c> {
-    /// `None` if the block does not lead back to the other one.
-    fn of(
-        header: Block<'c>,
-        latch: Block<'c>,
-        (blocks, leading): (&[Block<'c>], &Leading<'c>),
-    ) -> Option<Round<'c>> {
-        if reached_without(header, blocks).contains(&latch) {
-            return None;
-        }
+    fn of(header: Block<'c>, latch: Block<'c>, leading: &Leading<'c>) -> Round<'c> {
         let mut inside = HashSet::from_iter([header]);
         let mut open = vec![latch];
         while let Some(block) = open.pop() {
@@ -95,11 +89,11 @@ impl<'c> Round<'c> {
                 open.extend(leading.to(block));
             }
         }
-        Some(Round {
+        Round {
             header,
             inside,
             last: edges_from(leading.to(latch)),
-        })
+        }
     }
 
     /// Whether it may end, but for panics, where all ways are still open.
@@ -125,9 +119,15 @@ impl<'c> Round<'c> {
 
 /// Lets passes take away those that are not needed any more: no others lead there, or something is done there.
 pub(super) fn release_needless(module: &Module<'_>) {
+    let mut leading = HashMap::default();
     for call in kept(module) {
-        let blocks = call.function().map(Value::blocks).unwrap_or_default();
-        if !joins(call.block(), &Leading::of(&blocks), 2) {
+        let Some(function) = call.function() else {
+            continue;
+        };
+        let leading = leading
+            .entry(function)
+            .or_insert_with(|| Leading::of(&function.blocks()));
+        if !joins(call.block(), leading, 2) {
             call.erase();
         }
     }
@@ -147,6 +147,16 @@ fn kept<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
 fn joins<'c>(latch: Block<'c>, leading: &Leading<'c>, instructions: usize) -> bool {
     edges_from(leading.to(latch)).len() > 1
         && latch.instructions().len() == latch.phis().len() + instructions
+}
+
+/// Whether some of the ways that a block joins leave a variable of a loop as it is.
+fn leaves_a_variable<'c>(header: Block<'c>, latch: Block<'c>) -> bool {
+    header.phis().into_iter().any(|variable| {
+        let next = variable.incoming_from(latch);
+        let next = next.filter(|next| latch.phis().contains(next));
+        let ways = next.map(Value::incoming).unwrap_or_default();
+        ways.iter().any(|(value, _)| *value == variable)
+    })
 }
 
 /// The blocks that edges come from, each once.
