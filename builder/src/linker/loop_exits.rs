@@ -22,10 +22,10 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::cold_values::cold;
-use super::loops::Loop;
+use super::loops::{self, Loop};
+use super::meetings::is_meeting;
 use super::narrow::dominators::Dominators;
 use super::uniform::Uniform;
-use super::unroll::is_meeting;
 use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 
 /// How many instructions behind an exit are worth the block: it costs a loop up to two in each round.
@@ -47,12 +47,10 @@ pub(super) fn are_to_be_joined<'c>(function: Value<'c>, found: &Loop<'c>) -> boo
         let mut to = block.successors().into_iter();
         to.any(|to| !found.blocks.contains(&to))
     };
-    if found.blocks.iter().filter(leave).count() < 2 {
-        return false;
-    }
-    let flow = Flow::of(function);
-    let edges = Edges::of(&flow, &found.blocks);
-    edges.plain.len() == 2 && Exits::of(&flow, found.header, &found.blocks).is_some()
+    // Most have one exit.
+    found.blocks.iter().filter(leave).count() > 1
+        && Exits::of(&Flow::of(function), found.header, &found.blocks)
+            .is_some_and(|exits| exits.is_search)
 }
 
 fn first(function: Value<'_>) -> Option<Exits<'_>> {
@@ -112,6 +110,8 @@ impl<'c> Edges<'c> {
 
 /// The exits of a loop that are to be joined.
 struct Exits<'c> {
+    /// Whether two of them lead to no panic.
+    is_search: bool,
     /// The blocks behind them.
     behind: Vec<Block<'c>>,
     /// The edges that lead there: from a block of the loop, to one of `behind`.
@@ -142,6 +142,7 @@ impl<'c> Exits<'c> {
         if !is_worth_it || blocks.iter().any(|block| may_wait(*block)) {
             return None;
         }
+        let is_search = edges.plain.len() > 1;
         let behind = [edges.plain, edges.cold].concat();
         let reached = reached(flow, &behind, header);
         let made = blocks.iter().flat_map(|block| block.instructions());
@@ -150,6 +151,7 @@ impl<'c> Exits<'c> {
             users.any(|user| is_used_in(*value, user, &reached))
         });
         Some(Exits {
+            is_search,
             used: used.collect(),
             behind,
             edges: edges.all,
@@ -379,19 +381,16 @@ fn pass_on<'c>(phi: Value<'c>, of: Block<'c>, ways: &[Way<'c>], joined: Block<'c
 fn natural_loops<'c>(dominators: &Dominators<'c>) -> Vec<(Block<'c>, Vec<Block<'c>>)> {
     let mut found = Vec::new();
     for &header in dominators.order() {
-        let mut open = dominators.before(header);
-        open.retain(|latch| dominators.dominates(header, *latch));
-        if open.is_empty() {
-            continue;
+        let mut latches = dominators.before(header);
+        latches.retain(|latch| dominators.dominates(header, *latch));
+        if !latches.is_empty() {
+            let inside = loops::inside(header, latches, |block| dominators.before(block));
+            let blocks = dominators.order().iter().copied();
+            found.push((
+                header,
+                blocks.filter(|block| inside.contains(block)).collect(),
+            ));
         }
-        let mut blocks = vec![header];
-        while let Some(block) = open.pop() {
-            if !blocks.contains(&block) {
-                blocks.push(block);
-                open.extend(dominators.before(block));
-            }
-        }
-        found.push((header, blocks));
     }
     found
 }

@@ -87,9 +87,13 @@ pub(super) fn all(function: Value<'_>) -> Vec<Loop<'_>> {
             if before.successors() != [header] {
                 continue;
             }
-            let Some(inside) = between(header, latch, before, &leading) else {
+            let inside = inside(header, vec![latch], |block| {
+                leading.to(block).iter().copied()
+            });
+            // Then it is no loop of this latch.
+            if inside.contains(&before) {
                 continue;
-            };
+            }
             // What is reached otherwise than through the header would be a second entry.
             let is_entered = |block: &Block<'_>| {
                 let from = leading.to(*block);
@@ -122,25 +126,20 @@ pub(super) fn innermost(function: Value<'_>) -> Vec<Loop<'_>> {
     found
 }
 
-/// The blocks from which the latch is reached without passing the header, and the header; `None` if the block before the loop is one of
-/// them: then it is no loop of this latch.
-fn between<'c>(
+/// The header, and the blocks from which blocks that lead back to it are reached without passing it.
+pub(super) fn inside<'c, L: IntoIterator<Item = Block<'c>>>(
     header: Block<'c>,
-    latch: Block<'c>,
-    before: Block<'c>,
-    leading: &Leading<'c>,
-) -> Option<HashSet<Block<'c>>> {
+    latches: Vec<Block<'c>>,
+    leading_to: impl Fn(Block<'c>) -> L,
+) -> HashSet<Block<'c>> {
     let mut inside = HashSet::from_iter([header]);
-    let mut open = vec![latch];
+    let mut open = latches;
     while let Some(block) = open.pop() {
-        if block == before {
-            return None;
-        }
         if inside.insert(block) {
-            open.extend(leading.to(block));
+            open.extend(leading_to(block));
         }
     }
-    Some(inside)
+    inside
 }
 
 /// Whether a way inside leads round without the header.

@@ -43,6 +43,7 @@ mod long_copies;
 mod loop_counters;
 mod loop_exits;
 mod loops;
+mod meetings;
 mod narrow;
 mod needless_barriers;
 mod offsets;

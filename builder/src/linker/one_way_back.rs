@@ -17,7 +17,7 @@
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::cold_values::cold;
-use super::loops::Leading;
+use super::loops::{self, Leading};
 use super::narrow::dominators::Dominators;
 use crate::llvm::{Block, Module, Value};
 
@@ -29,14 +29,15 @@ pub(super) fn join(module: &Module<'_>) {
     for function in module.functions() {
         let blocks = function.blocks();
         let leading = Leading::of(&blocks);
+        let mut dominators = None;
         for &header in &blocks {
             let mut back = edges_from(leading.to(header));
             // One that leads to it from outside, and two that lead back.
             if back.len() < 3 {
                 continue;
             }
-            let outside = reached_without(header, &blocks);
-            back.retain(|block| !outside.contains(block));
+            let dominators = dominators.get_or_insert_with(|| Dominators::of(function));
+            back.retain(|block| dominators.dominates(header, *block));
             if back.len() > 1 {
                 join_at(header, &back, function);
             }
@@ -82,16 +83,10 @@ struct Round<'c> {
 
 impl<'c> Round<'c> {
     fn of(header: Block<'c>, latch: Block<'c>, leading: &Leading<'c>) -> Round<'c> {
-        let mut inside = HashSet::from_iter([header]);
-        let mut open = vec![latch];
-        while let Some(block) = open.pop() {
-            if inside.insert(block) {
-                open.extend(leading.to(block));
-            }
-        }
+        let before = |block| leading.to(block).iter().copied();
         Round {
             header,
-            inside,
+            inside: loops::inside(header, vec![latch], before),
             last: edges_from(leading.to(latch)),
         }
     }
@@ -165,18 +160,6 @@ fn edges_from<'c>(edges: &[Block<'c>]) -> Vec<Block<'c>> {
     let mut seen = HashSet::default();
     from.retain(|block| seen.insert(*block));
     from
-}
-
-/// What is reached from the function's entry without a block.
-fn reached_without<'c>(left_out: Block<'c>, blocks: &[Block<'c>]) -> HashSet<Block<'c>> {
-    let mut reached = HashSet::default();
-    let mut open: Vec<_> = blocks.first().copied().into_iter().collect();
-    while let Some(block) = open.pop() {
-        if block != left_out && reached.insert(block) {
-            open.extend(block.successors());
-        }
-    }
-    reached
 }
 
 /// Puts a block between those that lead back and the first one.

@@ -24,16 +24,6 @@ pub(super) fn may_be_copied(instruction: Value<'_>) -> bool {
     }
 }
 
-/// Whether threads meet at an instruction.
-pub(in crate::linker) fn is_meeting(instruction: Value<'_>) -> bool {
-    instruction.opcode() == opcode::CALL
-        && (instruction.has_call_flag("convergent")
-            || instruction.callee().is_some_and(|callee| {
-                callee.kind() == ValueKind::Function
-                    && callee.has_flag(Attribute::Function, "convergent")
-            }))
-}
-
 /// Puts so many rounds that need no test between them before a loop; gives the block that leads back to the first of them.
 pub(super) fn unroll<'c>(
     function: Value<'c>,

@@ -35,10 +35,10 @@ use std::collections::HashSet;
 use super::globals::SHARED;
 use super::loop_exits;
 use super::loops::{self, Loop};
+use super::meetings::is_meeting;
 use super::offsets::whole;
 use super::uniform::Uniform;
 use crate::llvm::{Module, Value, opcode};
-pub(super) use copies::is_meeting;
 use early::Early;
 pub(super) use steps::NOT_TO_UNROLL;
 use steps::Test;
@@ -179,5 +179,5 @@ fn loads<'c>(module: &Module<'c>, found: &Loop<'c>) -> HashSet<Value<'c>> {
 /// Whether threads meet in the loop.
 fn has_meetings(found: &Loop<'_>) -> bool {
     let mut instructions = found.blocks.iter().flat_map(|block| block.instructions());
-    instructions.any(copies::is_meeting)
+    instructions.any(is_meeting)
 }

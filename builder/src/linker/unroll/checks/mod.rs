@@ -39,6 +39,7 @@ use std::collections::HashSet;
 use super::copies;
 use super::steps::{NOT_TO_UNROLL, Test};
 use crate::linker::loops::{self, Loop};
+use crate::linker::meetings::is_meeting;
 use crate::linker::narrow::dominators::Dominators;
 use crate::llvm::{Block, Module, Value, opcode};
 use check::Check;
@@ -77,7 +78,7 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let is_elementwise = instructions().any(|i| i.opcode() == opcode::STORE);
     let step = test.as_ref().and_then(|test| test.step.value);
     let is_short = is_elementwise && !step.is_some_and(|(step, _)| has_blocks(step));
-    let has_meetings = instructions().any(copies::is_meeting);
+    let has_meetings = instructions().any(is_meeting);
     let dominators = Dominators::of(function);
     if let Some(test) = test.filter(|_| count <= MOST_INSTRUCTIONS && !is_short) {
         let checks = check::all(module, found, &dominators);

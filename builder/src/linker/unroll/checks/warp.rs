@@ -27,8 +27,8 @@ use super::passing::Passing;
 use crate::linker::convergence::is_convergent;
 use crate::linker::is_kernel;
 use crate::linker::loops::Loop;
+use crate::linker::meetings::is_meeting;
 use crate::linker::template::{Statement, statements};
-use crate::linker::unroll::copies::is_meeting;
 use crate::llvm::{Block, Module, Place, Value};
 
 /// Instructions in which the threads of a mask meet, and no others, by their opcodes.

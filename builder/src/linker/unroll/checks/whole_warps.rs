@@ -20,6 +20,7 @@
 use super::before::Before;
 use super::check::{self, Below, Check};
 use crate::linker::loops::{Loop, is_inside};
+use crate::linker::meetings::is_meeting;
 use crate::linker::narrow::dominators::Dominators;
 use crate::linker::unroll::copies;
 use crate::linker::unroll::step::Step;
@@ -98,7 +99,6 @@ fn is_worth_it(found: &Loop<'_>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     instructions().count() <= MOST_INSTRUCTIONS
         && instructions().any(|i| i.opcode() == opcode::LOAD)
-        && instructions().all(|i| {
-            i.opcode() != opcode::FDIV && copies::may_be_copied(i) && !copies::is_meeting(i)
-        })
+        && instructions()
+            .all(|i| i.opcode() != opcode::FDIV && copies::may_be_copied(i) && !is_meeting(i))
 }
