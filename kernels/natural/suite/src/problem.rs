@@ -65,6 +65,30 @@ pub(crate) fn nearly<T: Copy + Into<f64>>(
     }
 }
 
+/// What a check says of every `step`th value, from the first one on.
+pub(crate) fn every<T: Copy>(
+    step: usize,
+    check: impl Fn(&[T]) -> Result<Verified, Mismatch>,
+) -> impl Fn(&[T]) -> Result<Verified, Mismatch> {
+    move |got| check(&got.iter().copied().step_by(step).collect::<Vec<_>>())
+}
+
+/// What a check says of the values of every `step`th array, from the first one on.
+pub(crate) fn every_array<T: Copy, const N: usize>(
+    step: usize,
+    check: impl Fn(&[T]) -> Result<Verified, Mismatch>,
+) -> impl Fn(&[[T; N]]) -> Result<Verified, Mismatch> {
+    move |got| {
+        check(
+            &got.iter()
+                .step_by(step)
+                .copied()
+                .flatten()
+                .collect::<Vec<_>>(),
+        )
+    }
+}
+
 /// `n` values of the sequence `seed`: numbers in [-1, 1), or any bits.
 pub(crate) fn draw<T: Fill>(seed: u64, n: usize) -> Vec<T> {
     (0..n as u64).map(|i| T::draw(seed, i)).collect()

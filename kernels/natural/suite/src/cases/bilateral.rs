@@ -48,6 +48,6 @@ fn prepare(session: &Session, columns: usize) -> Result<Box<dyn Problem>> {
             launch_pair!(session, side, kernel, grid, (picture, NEAR, ALIKE, out));
             Ok(())
         },
-        move |got| check(&got.iter().copied().step_by(step).collect::<Vec<_>>()),
+        every(step, check),
     )
 }

@@ -49,6 +49,6 @@ fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
             launch_pair!(session, side, kernel, grid, arguments);
             Ok(())
         },
-        move |got| check(&got.iter().copied().step_by(step).collect::<Vec<_>>()),
+        every(step, check),
     )
 }

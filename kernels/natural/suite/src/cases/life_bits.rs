@@ -41,6 +41,6 @@ fn prepare(session: &Session, columns: usize) -> Result<Box<dyn Problem>> {
             launch_pair!(session, side, kernel, grid, (old, new));
             Ok(())
         },
-        move |got| check(&got.iter().copied().step_by(step).collect::<Vec<_>>()),
+        every(step, check),
     )
 }

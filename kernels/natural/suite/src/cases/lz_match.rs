@@ -25,15 +25,7 @@ fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
             launch_pair!(session, side, kernel, grid, (&data, copies));
             Ok(())
         },
-        move |got| {
-            check(
-                &got.iter()
-                    .step_by(step)
-                    .copied()
-                    .flatten()
-                    .collect::<Vec<_>>(),
-            )
-        },
+        every_array(step, check),
     )
 }
 

@@ -256,7 +256,9 @@ pub(crate) fn cases() -> &'static [Case] {
 
 /// What the files of the cases use.
 mod prelude {
-    pub(super) use crate::problem::{below, case, draw, exactly, nearly, problem};
+    pub(super) use crate::problem::{
+        below, case, draw, every, every_array, exactly, nearly, problem,
+    };
     pub(super) use anyhow::Result;
     pub(super) use warpsmith_host::prelude::*;
     pub(super) use warpsmith_natural as kernels;

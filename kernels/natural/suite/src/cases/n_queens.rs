@@ -44,7 +44,7 @@ fn prepare(session: &Session, size: usize) -> Result<Box<dyn Problem>> {
             );
             Ok(())
         },
-        move |got| check(&got.iter().copied().step_by(step).collect::<Vec<_>>()),
+        every(step, check),
     )
 }
 
