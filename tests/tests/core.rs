@@ -10,6 +10,8 @@ mod basics;
 mod checks;
 #[path = "core/elements.rs"]
 mod elements;
+#[path = "core/exchanges.rs"]
+mod exchanges;
 #[path = "core/faults.rs"]
 mod faults;
 #[path = "core/floats.rs"]

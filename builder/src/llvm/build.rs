@@ -102,6 +102,16 @@ impl<'c> Value<'c> {
         })
     }
 
+    /// Puts a stack slot for a value of a type before this instruction.
+    pub fn build_slot_before(self, ty: sys::TypeRef, alignment: u32) -> Value<'c> {
+        let slot = self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildAlloca)(builder, ty, c"".as_ptr()) }
+        });
+        slot.set_alignment(alignment);
+        slot
+    }
+
     /// Puts a load before this instruction.
     pub fn build_load_before(
         self,

@@ -309,6 +309,7 @@ api! { every version {
     fn LLVMBuildBr(BuilderRef, BasicBlockRef) -> ValueRef;
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
+    fn LLVMBuildAlloca(BuilderRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildStore(BuilderRef, ValueRef, ValueRef) -> ValueRef;
     fn LLVMBuildCondBr(BuilderRef, ValueRef, BasicBlockRef, BasicBlockRef) -> ValueRef;

@@ -69,3 +69,26 @@ fn an_array_that_stays_starts_at_a_multiple_of_16_bytes() {
         assert!(array.starts_with(" .align 16 .b8"), "{kernel}: {array:.40}");
     }
 }
+
+/// How many loads of local memory a kernel has.
+fn local_loads(kernel: &str) -> usize {
+    count(&body(features(), kernel), "ld.local")
+}
+
+#[test]
+fn rows_that_are_exchanged_are_not_copied() {
+    // Two of each element that is computed, in up to five copies of a round, and the result.
+    for kernel in ["rows_assigned", "rows_exchanged"] {
+        let loads = local_loads(kernel);
+        assert!((2..=11).contains(&loads), "{kernel}: {loads}");
+    }
+    // Both rows are used again.
+    let loads = local_loads("rows_copied");
+    assert!(loads > 11, "{loads}");
+}
+
+#[test]
+fn rows_that_can_be_registers_are_exchanged_as_those() {
+    let body = body(features(), "rows_in_registers");
+    assert!(!is_in_local_memory(&body), "{body:#?}");
+}

@@ -23,6 +23,7 @@ pub mod copies;
 pub mod dependent;
 pub mod dpx;
 pub mod elements;
+pub mod exchanges;
 pub mod faults;
 pub mod floats;
 pub mod graphs;

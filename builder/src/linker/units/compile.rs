@@ -11,9 +11,9 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
-    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, fall_through, float,
-    inclusive_ranges, invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores,
-    launch_facts, launch_parameters, long_copies, loop_exits,
+    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, exchanged_slots,
+    fall_through, float, inclusive_ranges, invariant_loads, is_kernel, joined_checks,
+    joined_conditions, late_stores, launch_facts, launch_parameters, long_copies, loop_exits,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
@@ -108,7 +108,11 @@ fn compile_here(
     let site_handlers = symbols::keep(&module, &panic_sites::HANDLERS);
     let mut sites = Sites::of(&module);
     one_way_back::join(&module);
+    let mut exchanging = exchanged_slots::hold(&module);
     module.run_passes(THREAD_JUMPS, None)?;
+    if exchanged_slots::release_others(&module, &mut exchanging) {
+        module.run_passes(THREAD_JUMPS, None)?;
+    }
     one_way_back::keep(&module);
     panics::redirect_literals(&module);
     sites.replace_formatted(&module, is_kernel);
@@ -138,6 +142,13 @@ fn compile_here(
             break;
         }
         module.run_passes(THREAD_DECIDED, None)?;
+        module.run_passes(PIPELINE, Some(&machine))?;
+    }
+    if exchanged_slots::resolve(&module, &exchanging) {
+        module.run_passes(PIPELINE, Some(&machine))?;
+    }
+    if exchanged_slots::release(&module, exchanging) {
+        module.run_passes(THREAD_JUMPS, None)?;
         module.run_passes(PIPELINE, Some(&machine))?;
     }
     one_way_back::release_needless(&module);
