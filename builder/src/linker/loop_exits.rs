@@ -22,7 +22,7 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::cold_values::cold;
-use super::loops::{self, Loop};
+use super::loops::Loop;
 use super::meetings::is_meeting;
 use super::narrow::dominators::Dominators;
 use super::uniform::Uniform;
@@ -55,7 +55,7 @@ pub(super) fn are_to_be_joined<'c>(function: Value<'c>, found: &Loop<'c>) -> boo
 
 fn first(function: Value<'_>) -> Option<Exits<'_>> {
     let flow = Flow::of(function);
-    let mut loops = natural_loops(&flow.dominators).into_iter();
+    let mut loops = flow.dominators.loops().into_iter();
     loops.find_map(|(header, blocks)| Exits::of(&flow, header, &blocks))
 }
 
@@ -249,7 +249,7 @@ impl<'c> Round<'_, 'c> {
     /// or no other loop is around it or behind.
     fn may_part(&self, flow: &Flow<'c>, behind: &HashSet<Block<'c>>) -> bool {
         let uniform = Uniform::of(flow.function);
-        let loops = natural_loops(&flow.dominators);
+        let loops = flow.dominators.loops();
         let is_last = loops.iter().all(|(header, blocks)| {
             let is_around = *header != self.header && blocks.contains(&self.header);
             !is_around && !behind.contains(header)
@@ -375,24 +375,6 @@ fn pass_on<'c>(phi: Value<'c>, of: Block<'c>, ways: &[Way<'c>], joined: Block<'c
     }
     changed.add_incoming(passed, joined);
     phi.replace_by(changed);
-}
-
-/// The loops of a function, whatever their form: each block to which others lead back, and all blocks from which these are reached.
-fn natural_loops<'c>(dominators: &Dominators<'c>) -> Vec<(Block<'c>, Vec<Block<'c>>)> {
-    let mut found = Vec::new();
-    for &header in dominators.order() {
-        let mut latches = dominators.before(header);
-        latches.retain(|latch| dominators.dominates(header, *latch));
-        if !latches.is_empty() {
-            let inside = loops::inside(header, latches, |block| dominators.before(block));
-            let blocks = dominators.order().iter().copied();
-            found.push((
-                header,
-                blocks.filter(|block| inside.contains(block)).collect(),
-            ));
-        }
-    }
-    found
 }
 
 /// What is reached from blocks before any that dominates `header`.

@@ -355,3 +355,16 @@ fn a_reciprocal_that_all_rounds_take_is_computed_before_them() {
     assert_eq!(count(&some[..before], RECIPROCAL), 0, "{some:#?}");
     assert!(count(&some, RECIPROCAL) >= 2, "{some:#?}");
 }
+
+#[test]
+fn in_a_loop_a_length_is_compared_by_32_bits() {
+    let places = body(features(), "common_beginning");
+    // Where the shorter length is cut off.
+    assert_eq!(wide_comparisons(&places), 1, "{places:#?}");
+    let read = body(features(), "gathered");
+    let short = read
+        .iter()
+        .filter(|line| line.starts_with("setp") && line.contains(".u32"));
+    // In each of four rounds that are made at once, and in the one of those that are left.
+    assert_eq!(short.count(), 5, "{read:#?}");
+}

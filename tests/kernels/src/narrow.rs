@@ -521,3 +521,30 @@ pub fn short_by_long(
     let number = u64::from(!numbers[thread::index()]);
     *remainder = number.checked_rem(divisor).unwrap_or(0);
 }
+
+/// How many numbers are below a limit, not above it, equal to it and so on; and how many of the first places are, by every second number.
+pub fn order(numbers: &[u32], limit: u64) -> [u32; 8] {
+    let mut counts = [0; 8];
+    for &number in numbers {
+        let number = u64::from(number);
+        counts[0] += u32::from(number < limit);
+        counts[1] += u32::from(number <= limit);
+        counts[2] += u32::from(number > limit);
+        counts[3] += u32::from(limit <= number);
+        counts[4] += u32::from(number == limit);
+        counts[5] += u32::from((number as i64) < limit as i64);
+    }
+    for (place, number) in (0..64).zip(numbers.iter().cycle()) {
+        counts[6] += u32::from(place != limit) & number;
+        counts[7] += u32::from(limit < place) & number;
+    }
+    counts
+}
+
+/// [`order`] of the same numbers for each thread's limit.
+#[kernel]
+pub fn orders_of_limits(numbers: &[u32], limits: &[u64], mut out: PerThread<[[u32; 8]]>) {
+    if let (Some(&limit), Some(out)) = (limits.get(thread::index()), out.mine()) {
+        *out = order(numbers, limit);
+    }
+}

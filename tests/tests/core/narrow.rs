@@ -515,3 +515,28 @@ fn short_numbers_are_divided_by_long_ones() {
         );
     }
 }
+
+#[test]
+fn short_numbers_are_compared_with_long_ones_in_a_loop() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::orders_of_limits).unwrap();
+    let numbers = [0, 1, 4, 5, 6, 0x8000_0000, u32::MAX - 1, u32::MAX, u32::MAX];
+    let limits: Vec<u64> = [0, 5, 62, 1 << 31, 1 << 32, 1 << 63, u64::MAX]
+        .iter()
+        .flat_map(|limit: &u64| (0..5).map(|more| limit.wrapping_add(more).wrapping_sub(2)))
+        .collect();
+    for numbers in [&numbers[..], &numbers[..1], &[]] {
+        let of_numbers = stream.upload(numbers).unwrap();
+        let of_limits = stream.upload(&limits).unwrap();
+        let mut out = stream.zeroed::<[u32; 8]>(limits.len()).unwrap();
+        let arguments = (&of_numbers, &of_limits, &mut out);
+        stream
+            .launch(&kernel, Grid::cover(limits.len(), 32), arguments)
+            .unwrap();
+        let out = stream.download(&out).unwrap();
+        for (found, &limit) in out.iter().zip(&limits) {
+            assert_eq!(*found, kernels::order(numbers, limit), "{limit:#x}");
+        }
+    }
+}

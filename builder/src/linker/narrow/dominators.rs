@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
+use crate::linker::loops;
 use crate::llvm::{Block, Value};
 
 /// The dominators of a function's reachable blocks.
@@ -77,6 +78,24 @@ impl<'c> Dominators<'c> {
         let numbers = numbers.into_iter();
         let common = numbers.reduce(|a, b| meet(&self.nearest, a, b))?;
         Some(self.order[common])
+    }
+
+    /// The loops of the function, whatever their form: each block to which others lead back, and all blocks from which these are reached.
+    pub(in crate::linker) fn loops(&self) -> Vec<(Block<'c>, Vec<Block<'c>>)> {
+        let mut found = Vec::new();
+        for &header in self.order() {
+            let mut latches = self.before(header);
+            latches.retain(|latch| self.dominates(header, *latch));
+            if !latches.is_empty() {
+                let inside = loops::inside(header, latches, |block| self.before(block));
+                let blocks = self.order().iter().copied();
+                found.push((
+                    header,
+                    blocks.filter(|block| inside.contains(block)).collect(),
+                ));
+            }
+        }
+        found
     }
 
     /// The block's nearest dominator, if the block is reachable and not the first one.

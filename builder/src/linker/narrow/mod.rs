@@ -5,6 +5,7 @@
 mod addresses;
 pub(super) mod bounds;
 mod bypass;
+mod capped;
 mod casts;
 mod checks;
 mod conditions;
@@ -134,6 +135,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     }
     for function in has(widths::may_be_short) {
         widths::run(&Dominators::of(function));
+    }
+    for function in has(capped::is_wide) {
+        capped::run(function, &Dominators::of(function));
     }
     for function in has(conversions::is_wide) {
         conversions::run(&Dominators::of(function));

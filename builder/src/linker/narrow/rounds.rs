@@ -71,7 +71,7 @@ impl<'c> Counter<'c> {
         let branch = self.latch.terminator()?;
         let ways: [Block<'c>; 2] = branch.successors().try_into().ok()?;
         let header = self.header();
-        if branch.opcode() != opcode::BRANCH || ways[0] == ways[1] || self.step < 1 {
+        if branch.opcode() != opcode::BRANCH || ways[0] == ways[1] {
             return None;
         }
         let comparison = branch.operand(0)?;
@@ -98,7 +98,9 @@ impl<'c> Counter<'c> {
             | (predicate::LESS_OR_EQUAL, false, false) => false,
             _ => return None,
         };
-        is_outside.then_some(End {
+        // Of what counts down it is not known that it stays above what it is compared with.
+        let is_right = is_outside && (is_until || self.step > 0);
+        is_right.then_some(End {
             number,
             is_until,
             is_of_next: counted == self.next,
@@ -144,6 +146,9 @@ impl<'c> Counter<'c> {
         if !start.is_non_negative() || !number.is_non_negative() {
             return None;
         }
+        if self.step < 0 {
+            return self.most_rounds_down(end, start, number);
+        }
         let limit = self.limit(end, number);
         let all = Range::of_type(self.phi.integer_bits()?);
         // Else the next number may wrap around to one below the limit.
@@ -162,17 +167,23 @@ impl<'c> Counter<'c> {
         Some(rounds.max(0))
     }
 
-    /// How many rounds follow the first one of a counter of 64 bits that goes up from one constant until it is another, of which both may be negative.
+    /// The same of a counter that goes down by one until it is a number that it begins above.
+    fn most_rounds_down(&self, end: &End<'c>, start: Range, number: Range) -> Option<i128> {
+        let limit = self.limit(end, number);
+        let is_met = self.step == -1 && start.low > limit.high;
+        is_met.then(|| start.high - limit.low - 1)
+    }
+
+    /// How many rounds follow the first one of a counter that goes from one constant until it is another. Both may be negative, if they have 64 bits.
     fn rounds_between_constants(&self, end: &End<'c>) -> Option<i128> {
         let signed =
             |number: Value<'c>| number.as_integer().map(|number| i128::from(number as i64));
         let (first, number) = (signed(self.start)?, signed(end.number)?);
         let limit = self.limit(end, Range::new(number, number)).low;
         let distance = limit - first;
-        let is_met = distance > 0 && distance % self.step == 0;
-        let is_wide = self.phi.integer_bits() == Some(64);
+        let is_met = distance.signum() == self.step.signum() && distance % self.step == 0;
         // No round begins with the end: the one before does not lead to another.
-        (end.is_until && is_wide && is_met).then(|| distance / self.step - 1)
+        (end.is_until && is_met).then(|| distance / self.step - 1)
     }
 
     /// Whether a number from which the start is not higher is among those that are counted.

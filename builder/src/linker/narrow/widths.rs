@@ -47,7 +47,7 @@ fn narrow_of(value: Value<'_>) -> Option<Value<'_>> {
 }
 
 /// The lower half of an operand, made where the operand is made.
-fn half<'c>(operand: Value<'c>, user: Value<'c>) -> Value<'c> {
+pub(super) fn half<'c>(operand: Value<'c>, user: Value<'c>) -> Value<'c> {
     if let Some(narrow) = narrow_of(operand) {
         return narrow;
     }
@@ -113,7 +113,7 @@ fn shorten(operation: Value<'_>, extension: Extension) {
 }
 
 /// The predicate of unsigned numbers that says the same of numbers which are not negative.
-fn unsigned(predicate: i32) -> i32 {
+pub(super) fn unsigned(predicate: i32) -> i32 {
     match predicate {
         predicate::SIGNED_LESS => predicate::LESS,
         predicate::SIGNED_LESS_OR_EQUAL => predicate::LESS_OR_EQUAL,
