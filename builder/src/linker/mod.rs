@@ -24,6 +24,7 @@ mod comparisons;
 mod convergence;
 mod copies;
 mod counted_ends;
+mod early_loads;
 mod exchanged_slots;
 mod fall_through;
 mod float;

@@ -294,3 +294,18 @@ fn what_is_assumed_costs_nothing() {
     let tests = |body: &[&str]| count(body, "setp");
     assert!(tests(&tested) > tests(&body), "{tested:#?}");
 }
+
+#[test]
+fn a_checked_load_behind_a_barrier_is_made_before_it() {
+    for (kernel, expected) in [
+        ("checked_behind_a_barrier", 2),
+        ("written_behind_a_barrier", 1),
+        ("of_some_behind_a_barrier", 1),
+        ("of_others_behind_a_barrier", 1),
+    ] {
+        let body = body(features(), kernel);
+        let before = body.iter().take_while(|line| !line.contains("bar.sync"));
+        let loads = before.filter(|line| line.contains("ld.global"));
+        assert_eq!(loads.count(), expected, "{kernel}: {body:#?}");
+    }
+}

@@ -132,3 +132,14 @@ pub fn split_rounds(rounds: u32, mut out: PerThread<[u32]>) {
         *out = value;
     }
 }
+
+/// Where each block begins, which is read behind a barrier, and what a neighbour has.
+#[kernel(launch_bounds(32, exact))]
+pub fn starts_behind_a_barrier(x: &[u32], starts: &[u32], mut out: PerThread<[u32]>) {
+    let own = x.get(thread::index()).copied().unwrap_or(0);
+    let words = shared!([u32; 32]).write(own).sync();
+    let start = starts[thread::block_idx_x() as usize];
+    if let Some(out) = out.mine() {
+        *out = start + words[warp::lane() as usize ^ 1];
+    }
+}

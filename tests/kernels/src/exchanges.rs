@@ -68,6 +68,10 @@ pub fn copied(values: &[u32; 32], rounds: u32) -> u32 {
 }
 
 /// An address in one of two rows, which is used behind exchanges: it leads to the same variable, whatever that holds.
+#[expect(
+    clippy::swap_ptr_to_ref,
+    reason = "`mem::swap` is what is exchanged by address"
+)]
 pub fn behind(values: &[u32; 32], rounds: u32) -> u32 {
     let (mut one, mut other) = ([7_u32; ROW], [1_u32; ROW]);
     let (of_one, of_other) = (&raw mut one, &raw mut other);

@@ -2,7 +2,7 @@
 
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::barriers as kernels;
-use warpsmith_tests::fixture;
+use warpsmith_tests::{Fixture, fixture};
 
 // covers: SYNC-03, SYNC-04
 #[test]
@@ -155,5 +155,42 @@ fn a_barrier_in_two_halves() {
             }
             assert_eq!(stream.download(&out).unwrap(), want, "{arch}, {threads}");
         }
+    }
+}
+
+/// The load is made before the barrier where there is an element, and the check stays behind it.
+#[test]
+fn a_start_that_is_read_behind_a_barrier_is_checked_there() {
+    let f = Fixture::open().unwrap();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::starts_behind_a_barrier).unwrap();
+    let (threads, blocks) = (32 * 5 - 7, 5);
+    let x: Vec<u32> = (0..threads as u32).map(|i| i * i + 3).collect();
+    for length in [blocks, blocks + 1, 0, 1, blocks - 1] {
+        let starts: Vec<u32> = (0..length as u32).map(|i| 1000 * i + 7).collect();
+        let of_x = stream.upload(&x).unwrap();
+        let of_starts = stream.upload(&starts).unwrap();
+        let mut out = stream.zeroed::<u32>(threads).unwrap();
+        let arguments = (&of_x, &of_starts, &mut out);
+        stream
+            .launch(&kernel, Grid::new(blocks as u32, 32), arguments)
+            .unwrap();
+        match stream.synchronize() {
+            Ok(()) => assert!(length >= blocks, "no panic of {length} starts"),
+            Err(Error::KernelPanic(panic)) => {
+                let block = panic.block[0];
+                let message =
+                    format!("index out of bounds: the len is {length} but the index is {block}");
+                assert!(panic.message.contains(&message), "{}", panic.message);
+                assert!(block as usize >= length);
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let expected = |t: usize| match starts.get(t / 32) {
+            Some(start) => start + x.get(t ^ 1).unwrap_or(&0),
+            None => 0,
+        };
+        let expected: Vec<u32> = (0..threads).map(expected).collect();
+        assert_eq!(stream.download(&out).unwrap(), expected, "{length} starts");
     }
 }

@@ -99,7 +99,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// The block's nearest dominator, if the block is reachable and not the first one.
-    pub(super) fn above(&self, block: Block<'c>) -> Option<Block<'c>> {
+    pub(in crate::linker) fn above(&self, block: Block<'c>) -> Option<Block<'c>> {
         let number = *self.number.get(&block)?;
         (number != 0).then(|| self.order[self.nearest[number]])
     }

@@ -11,9 +11,10 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
-    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, exchanged_slots,
-    fall_through, float, inclusive_ranges, invariant_loads, is_kernel, joined_checks,
-    joined_conditions, late_stores, launch_facts, launch_parameters, long_copies, loop_exits,
+    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, early_loads,
+    exchanged_slots, fall_through, float, inclusive_ranges, invariant_loads, is_kernel,
+    joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
+    loop_exits,
 };
 use crate::linker::{
     lines, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
@@ -168,6 +169,7 @@ fn compile_here(
     late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
     invariant_loads::hoist(&module)?;
+    early_loads::make(&module);
     unroll::run(&module)?;
     twin_counters::join(&module);
     // After unrolling: the copies of a round have the counter of their remainders in common.

@@ -1,0 +1,206 @@
+//! Loads of what nothing writes are made before the barriers that they stand behind.
+//!
+//! ```text
+//!                                                 if block < starts.len() { start = load starts[block] }
+//! x = load values[i]                              x = load values[i]
+//! ..                                              ..
+//! barrier                                         barrier
+//! if block >= starts.len() { panic }              if block >= starts.len() { panic }
+//! .. load starts[block] ..                        .. start ..
+//! ```
+//!
+//! Memory answers late, and a load behind a barrier waits after all others have been waited for. ptxas makes it before the barrier, unless a check
+//! is between, which may end the thread. So the load is made where its index is known, if the slice has the element by a test of its own; the
+//! program's check stays where it is. The slice is a parameter that the kernel only reads: its elements are the same at any time.
+//!
+//! Only loads that most threads come to behind the barrier: between the two there are checks alone, or the index is the same for all threads of the block.
+
+use rustc_hash::FxHashSet as HashSet;
+
+use super::address_alignment;
+use super::barriers::is_barrier;
+use super::cold_values::cold;
+use super::narrow::dominators::Dominators;
+use super::read_only_slices::Part;
+use super::uniform::Uniform;
+use crate::llvm::{Block, Module, Place, Value, opcode, predicate};
+
+/// How many loads of a function are made early at most: each holds its registers over the barrier.
+const MOST: usize = 4;
+
+/// How many bytes each of them gives.
+const MOST_BYTES: u64 = 8;
+
+/// Makes such loads early in all functions.
+pub(super) fn make(module: &Module<'_>) {
+    for function in module.functions() {
+        if function.instructions().into_iter().any(is_barrier) {
+            let found = Search::of(module, function).all();
+            for early in found.into_iter().take(MOST) {
+                early.make(function);
+            }
+        }
+    }
+}
+
+struct Search<'m, 'c> {
+    module: &'m Module<'c>,
+    function: Value<'c>,
+    dominators: Dominators<'c>,
+    uniform: Uniform<'c>,
+    cold: HashSet<Block<'c>>,
+    in_loops: HashSet<Block<'c>>,
+}
+
+/// A load, and the block at whose end it is to be made.
+struct Early<'c> {
+    load: Value<'c>,
+    part: Part<'c>,
+    at: Block<'c>,
+}
+
+impl<'m, 'c> Search<'m, 'c> {
+    fn of(module: &'m Module<'c>, function: Value<'c>) -> Search<'m, 'c> {
+        let dominators = Dominators::of(function);
+        let loops = dominators.loops().into_iter();
+        Search {
+            module,
+            function,
+            uniform: Uniform::of(function),
+            cold: cold(&function.blocks()),
+            in_loops: loops.flat_map(|(_, blocks)| blocks).collect(),
+            dominators,
+        }
+    }
+
+    fn all(&self) -> Vec<Early<'c>> {
+        let all = self.function.instructions().into_iter();
+        let found = all.filter(|i| i.opcode() == opcode::LOAD);
+        found.filter_map(|load| self.early(load)).collect()
+    }
+
+    fn early(&self, load: Value<'c>) -> Option<Early<'c>> {
+        let block = load.block();
+        let bytes = self.module.size_of(load.ty());
+        let is_plain = !load.is_volatile() && !load.is_atomic() && bytes <= MOST_BYTES;
+        let is_once = self.dominators.is_reachable(block)
+            && !self.cold.contains(&block)
+            && !self.in_loops.contains(&block);
+        let address = load.operand(0).filter(|_| is_plain && is_once)?;
+        let part = Part::at(self.module, address, bytes)?;
+        // Of another width it would be extended by its sign.
+        let is_right = part.number.integer_bits() == Some(64)
+            && [Some(part.number), part.number.extended()].contains(&Some(part.index))
+            // Said of the old load, it holds where that is made.
+            && address_alignment::of(self.module, address) >= load.alignment();
+        let at = self.known_at(address, block).filter(|_| is_right)?;
+        let is_behind = at != block && !self.in_loops.contains(&at) && self.waits(load, part, at);
+        is_behind.then_some(Early { load, part, at })
+    }
+
+    /// The first block at whose end an address may be computed that is known in `block`.
+    fn known_at(&self, address: Value<'c>, block: Block<'c>) -> Option<Block<'c>> {
+        let mut made: HashSet<Block<'c>> = HashSet::default();
+        let mut open = vec![address];
+        while let Some(value) = open.pop() {
+            if is_part_of_address(value) {
+                open.extend((0..value.operand_count()).filter_map(|n| value.operand(n)));
+            } else if value.is_instruction() {
+                made.insert(value.block());
+            }
+        }
+        let mut at = block;
+        while !made.contains(&at) {
+            match self.dominators.above(at) {
+                Some(above) => at = above,
+                None => break,
+            }
+        }
+        Some(at)
+    }
+
+    /// Whether a load stands behind a barrier that is behind the end of `at`, and most threads come from there to it.
+    fn waits(&self, load: Value<'c>, part: Part<'c>, at: Block<'c>) -> bool {
+        let is_for_all = self.uniform.contains(part.index);
+        let mut block = load.block();
+        let before_load = |other: &Value<'c>| *other != load;
+        let instructions = block.instructions().into_iter();
+        if instructions.take_while(before_load).any(is_barrier) {
+            return true;
+        }
+        while let Some(above) = self.dominators.above(block).filter(|above| *above != at) {
+            let ways = above.successors().into_iter();
+            let is_check = ways.filter(|way| !self.cold.contains(way)).count() == 1;
+            if !is_for_all && !is_check {
+                return false;
+            }
+            if above.instructions().into_iter().any(is_barrier) {
+                return true;
+            }
+            block = above;
+        }
+        false
+    }
+}
+
+/// Whether a value is an address, or a number that is part of one, and computed from its operands without a trap.
+fn is_part_of_address(value: Value<'_>) -> bool {
+    value.is_instruction()
+        && [
+            opcode::GET_ELEMENT_POINTER,
+            opcode::ADDRESS_SPACE_CAST,
+            opcode::ZEXT,
+            opcode::MUL,
+            opcode::SHL,
+        ]
+        .contains(&value.opcode())
+}
+
+impl<'c> Early<'c> {
+    /// Makes the load where it is known that the slice has the element, at the end of its block.
+    fn make(self, function: Value<'c>) {
+        let Some(end) = self.at.terminator() else {
+            return;
+        };
+        let place = Place::before(end);
+        // What is said of it may hold behind the barrier alone: some number then, and the slice has that element or not.
+        let number = place.freeze(computed_before(end, self.part.number, None));
+        let is_there = place.comparison(predicate::LESS, number, self.part.slice.length);
+        let head = self.at.split_before(end, function);
+        let there = function.append_block();
+        let jump = there.push_jump(self.at);
+        head.push_branch(is_there, there, self.at);
+        let Some(address) = self.load.operand(0) else {
+            return;
+        };
+        let address = computed_before(jump, address, Some((self.part.number, number)));
+        let new = jump.build_load_before(self.load.ty(), address, self.load.alignment());
+        let value = end.build_phi_before(new);
+        value.add_incoming(new, there);
+        value.add_incoming(Value::undefined(new.ty(), new), head);
+        self.load.replace_by(value);
+    }
+}
+
+/// A part of an address, computed anew before an instruction at which what it is computed from is known, with one value in the place of another.
+fn computed_before<'c>(
+    end: Value<'c>,
+    value: Value<'c>,
+    instead: Option<(Value<'c>, Value<'c>)>,
+) -> Value<'c> {
+    if let Some((_, other)) = instead.filter(|(replaced, _)| *replaced == value) {
+        return other;
+    }
+    if !is_part_of_address(value) {
+        return value;
+    }
+    let operands: Vec<_> = (0..value.operand_count())
+        .filter_map(|n| value.operand(n))
+        .map(|operand| computed_before(end, operand, instead))
+        .collect();
+    let copy = end.build_copy_before(value);
+    for (n, operand) in (0..).zip(operands) {
+        copy.set_operand(n, operand);
+    }
+    copy
+}
