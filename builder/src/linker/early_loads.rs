@@ -21,7 +21,7 @@ use super::address_alignment;
 use super::barriers::is_barrier;
 use super::cold_values::cold;
 use super::narrow::dominators::Dominators;
-use super::read_only_slices::Part;
+use super::read_only_slices::{Part, computed_before};
 use super::uniform::Uniform;
 use crate::llvm::{Block, Module, Place, Value, opcode, predicate};
 
@@ -164,7 +164,8 @@ impl<'c> Early<'c> {
         };
         let place = Place::before(end);
         // What is said of it may hold behind the barrier alone: some number then, and the slice has that element or not.
-        let number = place.freeze(computed_before(end, self.part.number, None));
+        let known = |value| (!is_part_of_address(value)).then_some(value);
+        let number = place.freeze(computed_before(end, self.part.number, &known));
         let is_there = place.comparison(predicate::LESS, number, self.part.slice.length);
         let head = self.at.split_before(end, function);
         let there = function.append_block();
@@ -173,34 +174,15 @@ impl<'c> Early<'c> {
         let Some(address) = self.load.operand(0) else {
             return;
         };
-        let address = computed_before(jump, address, Some((self.part.number, number)));
+        let known = |value| match value == self.part.number {
+            true => Some(number),
+            false => known(value),
+        };
+        let address = computed_before(jump, address, &known);
         let new = jump.build_load_before(self.load.ty(), address, self.load.alignment());
         let value = end.build_phi_before(new);
         value.add_incoming(new, there);
         value.add_incoming(Value::undefined(new.ty(), new), head);
         self.load.replace_by(value);
     }
-}
-
-/// A part of an address, computed anew before an instruction at which what it is computed from is known, with one value in the place of another.
-fn computed_before<'c>(
-    end: Value<'c>,
-    value: Value<'c>,
-    instead: Option<(Value<'c>, Value<'c>)>,
-) -> Value<'c> {
-    if let Some((_, other)) = instead.filter(|(replaced, _)| *replaced == value) {
-        return other;
-    }
-    if !is_part_of_address(value) {
-        return value;
-    }
-    let operands: Vec<_> = (0..value.operand_count())
-        .filter_map(|n| value.operand(n))
-        .map(|operand| computed_before(end, operand, instead))
-        .collect();
-    let copy = end.build_copy_before(value);
-    for (n, operand) in (0..).zip(operands) {
-        copy.set_operand(n, operand);
-    }
-    copy
 }

@@ -18,7 +18,7 @@ use super::address_alignment;
 use super::loops::{self, Loop, is_inside};
 use super::narrow::decided;
 use super::narrow::dominators::Dominators;
-use super::read_only_slices::Part;
+use super::read_only_slices::{Part, computed_before};
 use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 /// How many loads are made before a loop and those around it, at most.
@@ -106,7 +106,8 @@ impl<'c> Search<'_, 'c> {
             let new = match made.iter().find(is_same) {
                 Some((_, new)) => *new,
                 None if self.may_be_before(found, load, address, part) => {
-                    let before = computed_before(found, end, address);
+                    let known = |value| (!is_inside(found, value)).then_some(value);
+                    let before = computed_before(end, address, &known);
                     let new = end.build_load_before(load.ty(), before, load.alignment());
                     let size = self.module.size_of(load.ty());
                     self.moved.push((found.blocks.clone(), size));
@@ -218,20 +219,4 @@ fn is_computed_before<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
     !is_inside(found, value)
         || PARTS.contains(&value.opcode())
             && operands.all(|operand| operand.is_some_and(|one| is_computed_before(found, one)))
-}
-
-/// Such an address, computed before an instruction if it was not.
-fn computed_before<'c>(found: &Loop<'c>, end: Value<'c>, value: Value<'c>) -> Value<'c> {
-    if !is_inside(found, value) {
-        return value;
-    }
-    let operands: Vec<_> = (0..value.operand_count())
-        .filter_map(|n| value.operand(n))
-        .map(|operand| computed_before(found, end, operand))
-        .collect();
-    let copy = end.build_copy_before(value);
-    for (n, operand) in (0..).zip(operands) {
-        copy.set_operand(n, operand);
-    }
-    copy
 }

@@ -97,6 +97,26 @@ fn index_of<'c>(number: Value<'c>, unit: u64) -> Option<(Value<'c>, u64)> {
     }
 }
 
+/// An address, or a number that is part of one, computed anew before an instruction from what is `known` there.
+pub(super) fn computed_before<'c>(
+    end: Value<'c>,
+    value: Value<'c>,
+    known: &dyn Fn(Value<'c>) -> Option<Value<'c>>,
+) -> Value<'c> {
+    if let Some(known) = known(value) {
+        return known;
+    }
+    let operands: Vec<_> = (0..value.operand_count())
+        .filter_map(|n| value.operand(n))
+        .map(|operand| computed_before(end, operand, known))
+        .collect();
+    let copy = end.build_copy_before(value);
+    for (n, operand) in (0..).zip(operands) {
+        copy.set_operand(n, operand);
+    }
+    copy
+}
+
 /// What a pointer was before it was said to be one into global memory.
 pub(super) fn without_casts(pointer: Value<'_>) -> Value<'_> {
     let is_cast = pointer.is_instruction() && pointer.opcode() == opcode::ADDRESS_SPACE_CAST;
