@@ -37,7 +37,7 @@ pub(super) fn make(module: &Module<'_>) {
         if function.instructions().into_iter().any(is_barrier) {
             let found = Search::of(module, function).all();
             for early in found.into_iter().take(MOST) {
-                early.make(function);
+                early.make(module, function);
             }
         }
     }
@@ -52,10 +52,9 @@ struct Search<'m, 'c> {
     in_loops: HashSet<Block<'c>>,
 }
 
-/// A load, and the block at whose end it is to be made.
+/// A load, and the block at whose end it is to be made. What its address is computed from may be another one, in whose place another value comes.
 struct Early<'c> {
     load: Value<'c>,
-    part: Part<'c>,
     at: Block<'c>,
 }
 
@@ -95,7 +94,7 @@ impl<'m, 'c> Search<'m, 'c> {
             && address_alignment::of(self.module, address) >= load.alignment();
         let at = self.known_at(address, block).filter(|_| is_right)?;
         let is_behind = at != block && !self.in_loops.contains(&at) && self.waits(load, part, at);
-        is_behind.then_some(Early { load, part, at })
+        is_behind.then_some(Early { load, at })
     }
 
     /// The first block at whose end an address may be computed that is known in `block`.
@@ -158,31 +157,32 @@ fn is_part_of_address(value: Value<'_>) -> bool {
 
 impl<'c> Early<'c> {
     /// Makes the load where it is known that the slice has the element, at the end of its block.
-    fn make(self, function: Value<'c>) {
-        let Some(end) = self.at.terminator() else {
+    fn make(self, module: &Module<'c>, function: Value<'c>) {
+        let load = self.load;
+        let (Some(end), Some(address)) = (self.at.terminator(), load.operand(0)) else {
+            return;
+        };
+        let Some(part) = Part::at(module, address, module.size_of(load.ty())) else {
             return;
         };
         let place = Place::before(end);
         // What is said of it may hold behind the barrier alone: some number then, and the slice has that element or not.
         let known = |value| (!is_part_of_address(value)).then_some(value);
-        let number = place.freeze(computed_before(end, self.part.number, &known));
-        let is_there = place.comparison(predicate::LESS, number, self.part.slice.length);
+        let number = place.freeze(computed_before(end, part.number, &known));
+        let is_there = place.comparison(predicate::LESS, number, part.slice.length);
         let head = self.at.split_before(end, function);
         let there = function.append_block();
         let jump = there.push_jump(self.at);
         head.push_branch(is_there, there, self.at);
-        let Some(address) = self.load.operand(0) else {
-            return;
-        };
-        let known = |value| match value == self.part.number {
+        let known = |value| match value == part.number {
             true => Some(number),
             false => known(value),
         };
         let address = computed_before(jump, address, &known);
-        let new = jump.build_load_before(self.load.ty(), address, self.load.alignment());
+        let new = jump.build_load_before(load.ty(), address, load.alignment());
         let value = end.build_phi_before(new);
         value.add_incoming(new, there);
         value.add_incoming(Value::undefined(new.ty(), new), head);
-        self.load.replace_by(value);
+        load.replace_by(value);
     }
 }

@@ -92,3 +92,11 @@ fn rows_that_can_be_registers_are_exchanged_as_those() {
     let body = body(features(), "rows_in_registers");
     assert!(!is_in_local_memory(&body), "{body:#?}");
 }
+
+#[test]
+fn rows_that_are_exchanged_keep_their_alignment() {
+    let (_, text) = features().split_once(".entry rows_of_64_bytes(").unwrap();
+    let (_, array) = text.split_once(".local").unwrap();
+    assert!(array.starts_with(" .align 64 .b8"), "{array:.40}");
+    assert!(local_loads("rows_of_64_bytes") < 16);
+}

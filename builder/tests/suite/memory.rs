@@ -309,3 +309,13 @@ fn a_checked_load_behind_a_barrier_is_made_before_it() {
         assert_eq!(loads.count(), expected, "{kernel}: {body:#?}");
     }
 }
+
+#[test]
+fn loads_of_which_one_is_the_other_s_index_are_both_made_early() {
+    let body = body(features(), "chained_behind_barriers");
+    let last = body.iter().rposition(|line| line.contains("bar.sync"));
+    let loads = body[..last.unwrap()].iter();
+    let loads = loads.filter(|line| line.contains("ld.global"));
+    // The first word, and the second one, whose index is not known before the first barrier.
+    assert_eq!(loads.count(), 4, "{body:#?}");
+}

@@ -26,8 +26,8 @@ use uses::{Use, Uses};
 /// Longer arrays are exchanged by their addresses: shorter ones go through registers.
 const MOST_COPIED: u64 = 64;
 
-/// What the joined slots are aligned to: the widest access.
-const ALIGNMENT: u64 = 16;
+/// What the joined slots are aligned to at least: the widest access.
+const LEAST_ALIGNMENT: u64 = 16;
 
 /// Keeps the calls of `mem::swap` of long values, and gives the names of the functions that are called.
 pub(super) fn hold(module: &Module<'_>) -> Vec<String> {
@@ -209,10 +209,12 @@ impl<'c> Group<'c> {
         let Some(first) = entry.instructions().first().copied() else {
             return;
         };
-        let part = self.bytes.next_multiple_of(ALIGNMENT);
+        let alignments = self.slots.iter().map(|slot| slot.slot.alignment().into());
+        let alignment = alignments.fold(LEAST_ALIGNMENT, u64::max);
+        let part = self.bytes.next_multiple_of(alignment);
         let number = Value::integer(0, first);
         let all = module.bytes_type(part * self.slots.len() as u64);
-        let joined = first.build_slot_before(all, ALIGNMENT as u32);
+        let joined = first.build_slot_before(all, alignment as u32);
         let end_of_slots = entry
             .instructions()
             .into_iter()
