@@ -52,10 +52,10 @@ struct Search<'m, 'c> {
     in_loops: HashSet<Block<'c>>,
 }
 
-/// A load, and the block at whose end it is to be made. What its address is computed from may be another one, in whose place another value comes.
+/// A load, and the instruction before which it is to be made. What its address is computed from may be another one, in whose place another value comes.
 struct Early<'c> {
     load: Value<'c>,
-    at: Block<'c>,
+    before: Value<'c>,
 }
 
 impl<'m, 'c> Search<'m, 'c> {
@@ -92,34 +92,41 @@ impl<'m, 'c> Search<'m, 'c> {
             && [Some(part.number), part.number.extended()].contains(&Some(part.index))
             // Said of the old load, it holds where that is made.
             && address_alignment::of(self.module, address) >= load.alignment();
-        let at = self.known_at(address, block).filter(|_| is_right)?;
-        let is_behind = at != block && !self.in_loops.contains(&at) && self.waits(load, part, at);
-        is_behind.then_some(Early { load, at })
+        let before = self.known_before(address, block).filter(|_| is_right)?;
+        let at = before.block();
+        let is_behind =
+            at != block && !self.in_loops.contains(&at) && self.waits(load, part, before);
+        is_behind.then_some(Early { load, before })
     }
 
-    /// The first block at whose end an address may be computed that is known in `block`.
-    fn known_at(&self, address: Value<'c>, block: Block<'c>) -> Option<Block<'c>> {
-        let mut made: HashSet<Block<'c>> = HashSet::default();
+    /// The first barrier, or else end of a block, before which an address may be computed that is known in `block`.
+    fn known_before(&self, address: Value<'c>, block: Block<'c>) -> Option<Value<'c>> {
+        let mut made: HashSet<Value<'c>> = HashSet::default();
         let mut open = vec![address];
         while let Some(value) = open.pop() {
             if is_part_of_address(value) {
                 open.extend((0..value.operand_count()).filter_map(|n| value.operand(n)));
             } else if value.is_instruction() {
-                made.insert(value.block());
+                made.insert(value);
             }
         }
         let mut at = block;
-        while !made.contains(&at) {
+        while made.iter().all(|value| value.block() != at) {
             match self.dominators.above(at) {
                 Some(above) => at = above,
                 None => break,
             }
         }
-        Some(at)
+        let instructions = at.instructions();
+        let last = instructions.iter().rposition(|one| made.contains(one));
+        let mut behind = instructions[last.map_or(0, |last| last + 1)..].iter();
+        behind
+            .find(|one| is_barrier(**one) || one.is_terminator())
+            .copied()
     }
 
-    /// Whether a load stands behind a barrier that is behind the end of `at`, and most threads come from there to it.
-    fn waits(&self, load: Value<'c>, part: Part<'c>, at: Block<'c>) -> bool {
+    /// Whether a load stands behind a barrier that is not before this instruction, and most threads come from there to it.
+    fn waits(&self, load: Value<'c>, part: Part<'c>, from: Value<'c>) -> bool {
         let is_for_all = self.uniform.contains(part.index);
         let mut block = load.block();
         let before_load = |other: &Value<'c>| *other != load;
@@ -127,11 +134,14 @@ impl<'m, 'c> Search<'m, 'c> {
         if instructions.take_while(before_load).any(is_barrier) {
             return true;
         }
-        while let Some(above) = self.dominators.above(block).filter(|above| *above != at) {
+        while let Some(above) = self.dominators.above(block) {
             let ways = above.successors().into_iter();
             let is_check = ways.filter(|way| !self.cold.contains(way)).count() == 1;
             if !is_for_all && !is_check {
                 return false;
+            }
+            if above == from.block() {
+                return is_barrier(from);
             }
             if above.instructions().into_iter().any(is_barrier) {
                 return true;
@@ -156,31 +166,32 @@ fn is_part_of_address(value: Value<'_>) -> bool {
 }
 
 impl<'c> Early<'c> {
-    /// Makes the load where it is known that the slice has the element, at the end of its block.
+    /// Makes the load where it is known that the slice has the element.
     fn make(self, module: &Module<'c>, function: Value<'c>) {
-        let load = self.load;
-        let (Some(end), Some(address)) = (self.at.terminator(), load.operand(0)) else {
+        let Early { load, before } = self;
+        let Some(address) = load.operand(0) else {
             return;
         };
         let Some(part) = Part::at(module, address, module.size_of(load.ty())) else {
             return;
         };
-        let place = Place::before(end);
+        let place = Place::before(before);
         // What is said of it may hold behind the barrier alone: some number then, and the slice has that element or not.
         let known = |value| (!is_part_of_address(value)).then_some(value);
-        let number = place.freeze(computed_before(end, part.number, &known));
+        let number = place.freeze(computed_before(before, part.number, &known));
         let is_there = place.comparison(predicate::LESS, number, part.slice.length);
-        let head = self.at.split_before(end, function);
+        let rest = before.block();
+        let head = rest.split_before(before, function);
         let there = function.append_block();
-        let jump = there.push_jump(self.at);
-        head.push_branch(is_there, there, self.at);
+        let jump = there.push_jump(rest);
+        head.push_branch(is_there, there, rest);
         let known = |value| match value == part.number {
             true => Some(number),
             false => known(value),
         };
         let address = computed_before(jump, address, &known);
         let new = jump.build_load_before(load.ty(), address, load.alignment());
-        let value = end.build_phi_before(new);
+        let value = before.build_phi_before(new);
         value.add_incoming(new, there);
         value.add_incoming(Value::undefined(new.ty(), new), head);
         load.replace_by(value);

@@ -8,6 +8,7 @@ mod bypass;
 mod capped;
 mod casts;
 mod checks;
+mod common_addresses;
 mod conditions;
 mod conversions;
 mod counters;
@@ -145,6 +146,9 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
     // Of what has more bits there: `n - 1` where `n` may be 0.
     for function in has(last_places::may_be_last) {
         last_places::run(&Dominators::of(function));
+    }
+    for function in has(common_addresses::is_element) {
+        common_addresses::run(module, function, &Dominators::of(function));
     }
     for function in module.functions() {
         let is_element = |i: &Value<'_>| addresses::is_element(module, *i);
