@@ -332,4 +332,7 @@ fn an_address_that_several_branches_take_is_computed_before_them() {
     // Only one of them is loaded.
     let (sums, loads) = sums_and_loads("one_of_the_neighbours");
     assert!(sums >= loads, "{sums} sums for {loads} loads");
+    // Both rows have one address, and so have the places in each.
+    let (_, loads) = sums_and_loads("neighbours_in_rows");
+    assert_eq!(loads, 4);
 }

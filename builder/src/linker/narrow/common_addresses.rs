@@ -64,7 +64,7 @@ pub(super) fn run<'c>(module: &Module<'c>, function: Value<'c>, dominators: &Dom
     }
 }
 
-/// An element by what varies of its index: the numbers of which it is the sum.
+/// An element by what varies of its index: the numbers of which it is the sum. It is compared before anything is replaced.
 #[derive(Clone)]
 struct Element<'c> {
     base: Value<'c>,
@@ -144,12 +144,16 @@ impl<'c> Group<'c> {
     }
 
     fn compute(self, before: Value<'c>) {
-        let Element { base, terms, size } = self.element;
+        let Element { terms, size, .. } = self.element;
+        let Some((first, _)) = self.addresses.first() else {
+            return;
+        };
         let place = Place::before(before);
         let sum = terms
             .into_iter()
             .reduce(|a, b| place.binary(opcode::ADD, a, b));
-        let (Some((first, _)), Some(index)) = (self.addresses.first(), sum) else {
+        // Another group's address may have been the base: this is what came in its place.
+        let (Some(base), Some(index)) = (first.operand(0), sum) else {
             return;
         };
         let common = before.build_address_before(first.element_type(), base, index);
