@@ -116,6 +116,6 @@ of_threads!(
     exchanged_rows: exchanged,
     rows_in_turns: in_turns,
     assigned_rows: assigned,
-    copied_rows: copied,
+    rows_copied_and_kept: copied,
     rows_behind_exchanges: behind
 );
