@@ -21,7 +21,7 @@ use super::address_alignment;
 use super::barriers::is_barrier;
 use super::cold_values::cold;
 use super::narrow::dominators::Dominators;
-use super::read_only_slices::{Part, computed_before};
+use super::read_only_slices::{Part, computed_before, is_part_of_address};
 use super::uniform::Uniform;
 use crate::llvm::{Block, Module, Place, Value, opcode, predicate};
 
@@ -81,14 +81,12 @@ impl<'m, 'c> Search<'m, 'c> {
     fn early(&self, load: Value<'c>) -> Option<Early<'c>> {
         let block = load.block();
         let bytes = self.module.size_of(load.ty());
-        let is_plain = !load.is_volatile() && !load.is_atomic() && bytes <= MOST_BYTES;
         let is_once = self.dominators.is_reachable(block)
             && !self.cold.contains(&block)
             && !self.in_loops.contains(&block);
-        let address = load.operand(0).filter(|_| is_plain && is_once)?;
-        let part = Part::at(self.module, address, bytes)?;
-        // Of another width it would be extended by its sign.
-        let is_right = part.number.integer_bits() == Some(64)
+        let address = load.operand(0).filter(|_| is_once)?;
+        let part = Part::of_load(self.module, load)?;
+        let is_right = bytes <= MOST_BYTES
             && [Some(part.number), part.number.extended()].contains(&Some(part.index))
             // Said of the old load, it holds where that is made.
             && address_alignment::of(self.module, address) >= load.alignment();
@@ -152,27 +150,11 @@ impl<'m, 'c> Search<'m, 'c> {
     }
 }
 
-/// Whether a value is an address, or a number that is part of one, and computed from its operands without a trap.
-fn is_part_of_address(value: Value<'_>) -> bool {
-    value.is_instruction()
-        && [
-            opcode::GET_ELEMENT_POINTER,
-            opcode::ADDRESS_SPACE_CAST,
-            opcode::ZEXT,
-            opcode::MUL,
-            opcode::SHL,
-        ]
-        .contains(&value.opcode())
-}
-
 impl<'c> Early<'c> {
     /// Makes the load where it is known that the slice has the element.
     fn make(self, module: &Module<'c>, function: Value<'c>) {
         let Early { load, before } = self;
-        let Some(address) = load.operand(0) else {
-            return;
-        };
-        let Some(part) = Part::at(module, address, module.size_of(load.ty())) else {
+        let Some((part, address)) = Part::of_load(module, load).zip(load.operand(0)) else {
             return;
         };
         let place = Place::before(before);

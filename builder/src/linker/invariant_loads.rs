@@ -18,7 +18,7 @@ use super::address_alignment;
 use super::loops::{self, Loop, is_inside};
 use super::narrow::decided;
 use super::narrow::dominators::Dominators;
-use super::read_only_slices::{Part, computed_before};
+use super::read_only_slices::{Part, computed_before, is_part_of_address};
 use crate::llvm::{Block, Module, Value, opcode, predicate};
 
 /// How many loads are made before a loop and those around it, at most.
@@ -43,7 +43,7 @@ pub(super) fn hoist(module: &Module<'_>) -> Result<(), String> {
 }
 
 fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> Result<bool, String> {
-    let is_part = |i| part_of(module, i).is_some();
+    let is_part = |i| Part::of_load(module, i).is_some();
     if !function.instructions().into_iter().any(is_part) {
         return Ok(false);
     }
@@ -54,7 +54,9 @@ fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> Result<bool, Str
         return Ok(false);
     }
     let all = function.instructions().into_iter();
-    let parts = all.filter_map(|i| Some((i, part_of(module, i)?))).collect();
+    let parts = all
+        .filter_map(|i| Some((i, Part::of_load(module, i)?)))
+        .collect();
     // What is moved out of a loop is in none that is inside of it.
     loops.sort_by_key(|found| std::cmp::Reverse(found.blocks.len()));
     let mut search = Search {
@@ -67,15 +69,6 @@ fn in_function<'c>(module: &Module<'c>, function: Value<'c>) -> Result<bool, Str
         search.hoist_out_of(found);
     }
     Ok(!search.moved.is_empty())
-}
-
-/// What a plain load loads of an element of a slice that the kernel only reads.
-fn part_of<'c>(module: &Module<'c>, load: Value<'c>) -> Option<Part<'c>> {
-    let is_plain = load.opcode() == opcode::LOAD && !load.is_volatile() && !load.is_atomic();
-    let address = is_plain.then(|| load.operand(0))??;
-    let part = Part::at(module, address, module.size_of(load.ty()))?;
-    // Of another width it would be extended by its sign.
-    (part.number.integer_bits() == Some(64)).then_some(part)
 }
 
 struct Search<'m, 'c> {
@@ -208,15 +201,8 @@ impl<'c> Part<'c> {
 
 /// Whether an address is known before a loop, or may be computed there.
 fn is_computed_before<'c>(found: &Loop<'c>, value: Value<'c>) -> bool {
-    const PARTS: [i32; 5] = [
-        opcode::GET_ELEMENT_POINTER,
-        opcode::ADDRESS_SPACE_CAST,
-        opcode::ZEXT,
-        opcode::MUL,
-        opcode::SHL,
-    ];
     let mut operands = (0..value.operand_count()).map(|n| value.operand(n));
     !is_inside(found, value)
-        || PARTS.contains(&value.opcode())
+        || is_part_of_address(value)
             && operands.all(|operand| operand.is_some_and(|one| is_computed_before(found, one)))
 }

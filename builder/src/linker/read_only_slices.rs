@@ -52,6 +52,15 @@ pub(super) struct Part<'c> {
 }
 
 impl<'c> Part<'c> {
+    /// What a plain load loads.
+    pub fn of_load(module: &Module<'c>, load: Value<'c>) -> Option<Part<'c>> {
+        let is_plain = load.opcode() == opcode::LOAD && !load.is_volatile() && !load.is_atomic();
+        let address = is_plain.then(|| load.operand(0))??;
+        let part = Part::at(module, address, module.size_of(load.ty()))?;
+        // Of another width it would be extended by its sign.
+        (part.number.integer_bits() == Some(64)).then_some(part)
+    }
+
     /// The part of an element that the `size` bytes at `address` are, if they are one.
     pub(super) fn at(module: &Module<'c>, address: Value<'c>, size: u64) -> Option<Part<'c>> {
         let (element, offset) = whole(module, address);
@@ -95,6 +104,19 @@ fn index_of<'c>(number: Value<'c>, unit: u64) -> Option<(Value<'c>, u64)> {
         Some(index) => Some((index, unit)),
         None => Some((number, unit)),
     }
+}
+
+/// Whether a value is an address, or a number that is part of one, that only computes from its operands.
+pub(super) fn is_part_of_address(value: Value<'_>) -> bool {
+    value.is_instruction()
+        && [
+            opcode::GET_ELEMENT_POINTER,
+            opcode::ADDRESS_SPACE_CAST,
+            opcode::ZEXT,
+            opcode::MUL,
+            opcode::SHL,
+        ]
+        .contains(&value.opcode())
 }
 
 /// An address, or a number that is part of one, computed anew before an instruction from what is `known` there.

@@ -18,7 +18,7 @@ use super::webs::Extension;
 use crate::llvm::{Module, Place, Value, ValueKind, opcode};
 
 /// The address spaces of pointers that have 64 bits on the machine: generic and global ones.
-const WIDE: [u32; 2] = [0, 1];
+pub(super) const WIDE: [u32; 2] = [0, 1];
 
 /// Whether an instruction is an address of a variable element that is larger than a byte.
 pub(super) fn is_element(module: &Module<'_>, instruction: Value<'_>) -> bool {
@@ -145,15 +145,21 @@ fn shorten<'c>(
     address.replace_by(result);
 }
 
+/// Whether a number is the sum of its operands.
+pub(super) fn is_sum(number: Value<'_>) -> bool {
+    number.kind() == ValueKind::Instruction
+        && match number.opcode() {
+            opcode::ADD => true,
+            opcode::OR => number.is_disjoint(),
+            _ => false,
+        }
+}
+
 /// A number and the constant that is added to it.
 pub(super) fn sum_with_constant(index: Value<'_>) -> Option<(Value<'_>, u64)> {
-    let is_sum = index.kind() == ValueKind::Instruction
-        && match index.opcode() {
-            opcode::ADD => true,
-            opcode::OR => index.is_disjoint(),
-            _ => false,
-        };
-    let added = is_sum.then(|| index.operand(1)?.as_integer()).flatten()?;
+    let added = is_sum(index)
+        .then(|| index.operand(1)?.as_integer())
+        .flatten()?;
     Some((index.operand(0)?, added))
 }
 

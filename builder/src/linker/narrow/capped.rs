@@ -16,14 +16,11 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::dominators::Dominators;
+use super::dominators::{Dominators, Loop};
 use super::ranges::Range;
 use super::values::Values;
 use super::widths::{half, may_be_short, unsigned};
 use crate::llvm::{Block, Place, Value, opcode, predicate};
-
-/// A loop: its first block, and all of its blocks.
-type Loop<'c> = (Block<'c>, Vec<Block<'c>>);
 
 /// Whether an instruction is a comparison of 64 bits.
 pub(super) fn is_wide(instruction: Value<'_>) -> bool {

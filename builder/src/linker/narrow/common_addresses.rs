@@ -12,15 +12,10 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
-use super::dominators::Dominators;
+use super::addresses::{WIDE, is_sum};
+use super::dominators::{Dominators, Loop};
 use crate::linker::cold_values::cold;
 use crate::llvm::{Block, Module, Place, Value, opcode};
-
-/// A loop: its first block, and all of its blocks.
-type Loop<'c> = (Block<'c>, Vec<Block<'c>>);
-
-/// The address spaces of pointers that have 64 bits on the machine: generic and global ones.
-const WIDE: [u32; 2] = [0, 1];
 
 /// How many sums of sums are looked into.
 const DEPTH: u32 = 3;
@@ -92,13 +87,7 @@ impl<'c> Element<'c> {
         if let Some(constant) = sum.as_integer() {
             return Some(constant);
         }
-        let is_sum = sum.is_instruction()
-            && match sum.opcode() {
-                opcode::ADD => true,
-                opcode::OR => sum.is_disjoint(),
-                _ => false,
-            };
-        if !is_sum || depth == 0 {
+        if !is_sum(sum) || depth == 0 {
             self.terms.push(sum);
             return Some(0);
         }

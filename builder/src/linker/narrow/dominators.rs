@@ -5,6 +5,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use crate::linker::loops;
 use crate::llvm::{Block, Value};
 
+/// A loop: a block to which others lead back, and all blocks from which these are reached, that one among them.
+pub(in crate::linker) type Loop<'c> = (Block<'c>, Vec<Block<'c>>);
+
 /// The dominators of a function's reachable blocks.
 pub(in crate::linker) struct Dominators<'c> {
     function: Value<'c>,
@@ -80,8 +83,8 @@ impl<'c> Dominators<'c> {
         Some(self.order[common])
     }
 
-    /// The loops of the function, whatever their form: each block to which others lead back, and all blocks from which these are reached.
-    pub(in crate::linker) fn loops(&self) -> Vec<(Block<'c>, Vec<Block<'c>>)> {
+    /// The loops of the function, whatever their form.
+    pub(in crate::linker) fn loops(&self) -> Vec<Loop<'c>> {
         let mut found = Vec::new();
         for &header in self.order() {
             let mut latches = self.before(header);
