@@ -1,5 +1,8 @@
 //! The cases, one file each: inputs, launch, and the same computation on the CPU.
 
+mod adam;
+mod adpcm;
+mod advect;
 mod aes;
 mod argmax;
 mod argsort_8;
@@ -12,11 +15,13 @@ mod big_multiply;
 mod bilateral;
 mod bilinear;
 mod binary_search;
+mod binomial;
 mod biquad;
 mod bitmap_rank;
 mod bitonic_block;
 mod bitonic_step;
 mod black_scholes;
+mod blake2s;
 mod block_scan;
 mod block_sum;
 mod bloom_query;
@@ -29,12 +34,15 @@ mod collatz;
 mod compact;
 mod conv_5x5;
 mod convolve_1d;
+mod counting_sort;
 mod crc32;
 mod cross_entropy;
 mod date_histogram;
 mod dct_8x8;
+mod demosaic;
 mod depthwise_conv;
 mod dfa_match;
+mod dilation;
 mod dtw;
 mod edit_distance;
 mod equalize;
@@ -42,6 +50,7 @@ mod fft_radix4;
 mod floyd_warshall;
 mod gemv_f16;
 mod gemv_int4;
+mod givens_qr;
 mod goldilocks;
 mod group_norm;
 mod half_axpy;
@@ -50,9 +59,11 @@ mod hash_insert;
 mod heat_1d;
 mod hilbert;
 mod huffman_decode;
+mod integral_rows;
 mod interpreter;
 mod inverse_3x3;
 mod inverse_4x4;
+mod ising;
 mod jacobi_3x3;
 mod json_tokens;
 mod kalman;
@@ -60,8 +71,10 @@ mod kd_nearest;
 mod kmeans;
 mod knapsack;
 mod knn;
+mod label_components;
 mod lattice_boltzmann;
 mod layer_norm_bf16;
+mod lcs;
 mod leb128;
 mod life;
 mod life_bits;
@@ -74,6 +87,7 @@ mod mandelbrot;
 mod matmul_tiled;
 mod median_3x3;
 mod merge_path;
+mod miller_rabin;
 mod mod_pow;
 mod monte_carlo_pi;
 mod myers;
@@ -84,6 +98,7 @@ mod pagerank;
 mod parse_numbers;
 mod particles;
 mod perlin;
+mod point_in_polygon;
 mod quantize_rows;
 mod radix_histogram;
 mod radix_scatter;
@@ -94,8 +109,10 @@ mod ray_triangles;
 mod reed_solomon;
 mod relax_edges;
 mod rgb_to_yuv;
+mod rigid_bodies;
 mod rle_decode;
 mod rms_norm;
+mod rope;
 mod sandpile;
 mod saxpy;
 mod saxpy_strided;
@@ -109,6 +126,7 @@ mod smith_waterman;
 mod sobel;
 mod softmax_block;
 mod softmax_warp;
+mod spmm;
 mod spmv;
 mod stencil_2d;
 mod stencil_3d;
@@ -127,7 +145,10 @@ use warpsmith_suite::Case;
 
 /// All cases, by name.
 pub(crate) fn cases() -> &'static [Case] {
-    static CASES: [Case; 122] = [
+    static CASES: [Case; 140] = [
+        adam::CASE,
+        adpcm::CASE,
+        advect::CASE,
         aes::CASE,
         argmax::CASE,
         argsort_8::CASE,
@@ -140,11 +161,13 @@ pub(crate) fn cases() -> &'static [Case] {
         bilateral::CASE,
         bilinear::CASE,
         binary_search::CASE,
+        binomial::CASE,
         biquad::CASE,
         bitmap_rank::CASE,
         bitonic_block::CASE,
         bitonic_step::CASE,
         black_scholes::CASE,
+        blake2s::CASE,
         block_scan::CASE,
         block_sum::CASE,
         bloom_query::CASE,
@@ -157,12 +180,15 @@ pub(crate) fn cases() -> &'static [Case] {
         compact::CASE,
         conv_5x5::CASE,
         convolve_1d::CASE,
+        counting_sort::CASE,
         crc32::CASE,
         cross_entropy::CASE,
         date_histogram::CASE,
         dct_8x8::CASE,
+        demosaic::CASE,
         depthwise_conv::CASE,
         dfa_match::CASE,
+        dilation::CASE,
         dtw::CASE,
         edit_distance::CASE,
         equalize::CASE,
@@ -170,6 +196,7 @@ pub(crate) fn cases() -> &'static [Case] {
         floyd_warshall::CASE,
         gemv_f16::CASE,
         gemv_int4::CASE,
+        givens_qr::CASE,
         goldilocks::CASE,
         group_norm::CASE,
         half_axpy::CASE,
@@ -178,9 +205,11 @@ pub(crate) fn cases() -> &'static [Case] {
         heat_1d::CASE,
         hilbert::CASE,
         huffman_decode::CASE,
+        integral_rows::CASE,
         interpreter::CASE,
         inverse_3x3::CASE,
         inverse_4x4::CASE,
+        ising::CASE,
         jacobi_3x3::CASE,
         json_tokens::CASE,
         kalman::CASE,
@@ -188,8 +217,10 @@ pub(crate) fn cases() -> &'static [Case] {
         kmeans::CASE,
         knapsack::CASE,
         knn::CASE,
+        label_components::CASE,
         lattice_boltzmann::CASE,
         layer_norm_bf16::CASE,
+        lcs::CASE,
         leb128::CASE,
         life::CASE,
         life_bits::CASE,
@@ -202,6 +233,7 @@ pub(crate) fn cases() -> &'static [Case] {
         matmul_tiled::CASE,
         median_3x3::CASE,
         merge_path::CASE,
+        miller_rabin::CASE,
         mod_pow::CASE,
         monte_carlo_pi::CASE,
         myers::CASE,
@@ -212,6 +244,7 @@ pub(crate) fn cases() -> &'static [Case] {
         parse_numbers::CASE,
         particles::CASE,
         perlin::CASE,
+        point_in_polygon::CASE,
         quantize_rows::CASE,
         radix_histogram::CASE,
         radix_scatter::CASE,
@@ -222,8 +255,10 @@ pub(crate) fn cases() -> &'static [Case] {
         reed_solomon::CASE,
         relax_edges::CASE,
         rgb_to_yuv::CASE,
+        rigid_bodies::CASE,
         rle_decode::CASE,
         rms_norm::CASE,
+        rope::CASE,
         sandpile::CASE,
         saxpy::CASE,
         saxpy_strided::CASE,
@@ -237,6 +272,7 @@ pub(crate) fn cases() -> &'static [Case] {
         sobel::CASE,
         softmax_block::CASE,
         softmax_warp::CASE,
+        spmm::CASE,
         spmv::CASE,
         stencil_2d::CASE,
         stencil_3d::CASE,
