@@ -48,25 +48,30 @@ fn halves(whole: Value<'_>) -> Option<[Value<'_>; 2]> {
 
 /// What is shifted to the upper half.
 fn shifted(value: Value<'_>) -> Option<Value<'_>> {
-    let is_shift = value.kind() == ValueKind::Instruction && value.opcode() == opcode::SHL;
-    let by = is_shift.then(|| value.operand(1)?.as_integer()).flatten();
-    value.operand(0).filter(|_| by == Some(16))
+    let shift = only_if(value, opcode::SHL)?;
+    (shift.operand(1)?.as_integer() == Some(16)).then(|| shift.operand(0))?
 }
 
 /// The number of 16 bits that a value is the extension of.
 fn half(value: Value<'_>) -> Option<Value<'_>> {
-    let is_extension = value.kind() == ValueKind::Instruction && value.opcode() == opcode::ZEXT;
-    let inner = value.operand(0).filter(|_| is_extension)?;
+    let inner = only_if(value, opcode::ZEXT)?.operand(0)?;
     (inner.integer_bits() == Some(16)).then_some(inner)
 }
 
 /// Whether bits are those of a number that was rounded.
 fn is_rounded(half: Value<'_>) -> bool {
-    let bits = half.kind() == ValueKind::Instruction && half.opcode() == opcode::BIT_CAST;
-    let number = half.operand(0).filter(|_| bits).unwrap_or(half);
+    let bits = only_if(half, opcode::BIT_CAST).and_then(|bits| bits.operand(0));
+    let number = bits.unwrap_or(half);
+    let is_assembly = || {
+        let assembly = number.called_assembly();
+        assembly.is_some_and(|assembly| assembly.asm_text().contains("cvt.rn."))
+    };
     number.kind() == ValueKind::Instruction
-        && (number.opcode() == opcode::FP_TRUNC
-            || number
-                .called_assembly()
-                .is_some_and(|assembly| assembly.asm_text().contains("cvt.rn.")))
+        && (number.opcode() == opcode::FP_TRUNC || is_assembly())
+}
+
+/// A value, if it is an instruction of this sort: others have no operands.
+fn only_if(value: Value<'_>, opcode: i32) -> Option<Value<'_>> {
+    let is_one = value.kind() == ValueKind::Instruction && value.opcode() == opcode;
+    is_one.then_some(value)
 }

@@ -151,34 +151,24 @@ impl<'c> Sum<'c> {
             Some(Extension::Zero) => number.never_wraps(),
             Some(Extension::Sign) => number.never_wraps_signed(),
         };
-        let operands = [0, 1].map(|n| number.operand(n));
-        match (number.opcode(), operands) {
-            (_, [Some(left), Some(right)]) if is_sum(number) && keeps => {
-                self.take(left, extension, factor, depth - 1);
-                self.take(right, extension, factor, depth - 1);
-            }
-            (opcode::ZEXT, [Some(inner), _]) if extension.is_none() => {
-                self.take(inner, Some(Extension::Zero), factor, depth - 1)
-            }
-            (opcode::SEXT, [Some(inner), _]) if extension.is_none() => {
-                self.take(inner, Some(Extension::Sign), factor, depth - 1)
-            }
-            (opcode::SHL, [Some(left), Some(right)]) if extension.is_none() => {
-                match right
-                    .as_integer()
-                    .and_then(|by| 1u64.checked_shl(by as u32))
-                {
-                    Some(power) => self.take(left, None, factor.wrapping_mul(power), depth - 1),
-                    None => self.add((number, None), factor),
+        if is_sum(number) && keeps {
+            for n in [0, 1] {
+                if let Some(part) = number.operand(n) {
+                    self.take(part, extension, factor, depth - 1);
                 }
             }
-            (opcode::MUL, [Some(left), Some(right)]) if extension.is_none() => {
-                match right.as_integer() {
-                    Some(by) => self.take(left, None, factor.wrapping_mul(by), depth - 1),
-                    None => self.add((number, None), factor),
-                }
-            }
-            _ => self.add((number, extension), factor),
+        } else if extension.is_some() {
+            self.add((number, extension), factor);
+        } else if let Some((inner, by)) = multiple(number) {
+            self.take(inner, None, factor.wrapping_mul(by), depth - 1);
+        } else if let Some(inner) = number.extended() {
+            let extension = match number.opcode() {
+                opcode::ZEXT => Extension::Zero,
+                _ => Extension::Sign,
+            };
+            self.take(inner, Some(extension), factor, depth - 1);
+        } else {
+            self.add((number, None), factor);
         }
     }
 
@@ -202,4 +192,15 @@ impl<'c> Sum<'c> {
             && self.terms.len() == other.terms.len()
             && self.terms.iter().all(has)
     }
+}
+
+/// The number that an instruction multiplies by a constant, and that.
+fn multiple(product: Value<'_>) -> Option<(Value<'_>, u64)> {
+    let constant = || product.operand(1)?.as_integer();
+    let factor = match product.opcode() {
+        opcode::MUL => constant()?,
+        opcode::SHL => 1_u64.checked_shl(constant()? as u32)?,
+        _ => return None,
+    };
+    Some((product.operand(0)?, factor))
 }
