@@ -50,7 +50,7 @@ fn samples(block: &[u8]) -> Vec<i16> {
             let difference = size / 8 + taken.map(|(_, part)| part).sum::<i64>();
             let is_down = code >= 8;
             sample += if is_down { -difference } else { difference };
-            sample = sample.max(-(1 << 15)).min((1 << 15) - 1);
+            sample = sample.clamp(-(1 << 15), (1 << 15) - 1);
             step += i64::from(MOVES[usize::from(code % 8)]);
             step = step.max(0).min(STEPS.len() as i64 - 1);
             sample as i16
