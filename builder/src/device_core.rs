@@ -220,11 +220,16 @@ mod tests {
     #[test]
     fn this_toolchain_gets_all_changes() {
         let toolchain = Toolchain::find().unwrap();
+        let release = toolchain.release().unwrap();
         let library = core_source::find_or_fetch(&toolchain).unwrap();
         let read = |file: &str| fs::read_to_string(library.join(file)).unwrap();
         for change in &CHANGES {
+            let file = change.0[0].file;
             let files = change.0.iter().map(|edit| (edit.file, read(edit.file)));
-            assert!(make(change, &mut files.collect()), "{}", change.0[0].file);
+            let is_made = make(change, &mut files.collect());
+            // Its `reduce` may be evaluated at compile time, and calls nothing that may not.
+            let is_left_out = file == changes::ITERATOR && release.minor >= 97;
+            assert_eq!(is_made, !is_left_out, "{file}");
         }
     }
 

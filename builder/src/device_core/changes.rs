@@ -113,10 +113,10 @@ pub(super) const CHANGES: [Change; 5] = [
         },
     ]),
     // Where the first element is searched for by a loop of its own, another loop is gone through for the others, with all that stands in the loop once more. The threads of a
-    // warp find the first one at different times, and would go through both loops one after the other.
+    // warp find the first one at different times, and would go through both loops one after the other. From Rust 1.97 on, `reduce` is `const` and left as it is.
     Change(&[
         Edit {
-            file: "core/src/iter/traits/iterator.rs",
+            file: ITERATOR,
             how: How::Text {
                 old: "    #[rustc_non_const_trait_method]
     fn reduce<F>(mut self, f: F) -> Option<Self::Item>
@@ -285,6 +285,9 @@ where
         },
     ]),
 ];
+
+/// The file of `Iterator`.
+pub(super) const ITERATOR: &str = "core/src/iter/traits/iterator.rs";
 
 /// The file of ranges as iterators.
 const RANGE: &str = "core/src/iter/range.rs";

@@ -1,5 +1,7 @@
 //! Loops whose rounds are made in another way than they are written.
 
+use warpsmith_builder::toolchain::Toolchain;
+
 use super::support::*;
 
 #[test]
@@ -19,7 +21,11 @@ fn what_all_rounds_do_but_one_each_round_does() {
 fn what_is_done_with_all_stands_in_one_loop() {
     let times = |kernel| count(&body(features(), kernel), "brev");
     assert_eq!(times("folded_to_the_end"), times("counted_to_the_end"));
-    assert_eq!(times("least_of_some"), times("least_found"));
+    // Later ones keep a loop to the first element and one for the others.
+    let release = Toolchain::find().unwrap().release().unwrap();
+    if release.minor < 97 {
+        assert_eq!(times("least_of_some"), times("least_found"));
+    }
 }
 
 #[test]
