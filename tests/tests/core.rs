@@ -54,5 +54,3 @@ mod texture;
 mod views;
 #[path = "core/warps.rs"]
 mod warps;
-#[path = "core/wide_integers.rs"]
-mod wide_integers;

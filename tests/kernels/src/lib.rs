@@ -54,4 +54,3 @@ pub mod switches;
 pub mod texture;
 pub mod views;
 pub mod warps;
-pub mod wide_integers;
