@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use bytemuck::Pod;
+use std::array::from_fn;
 use std::fmt::Display;
 use std::ops::Range;
 use warpsmith_host::prelude::*;
@@ -111,6 +112,25 @@ pub(crate) fn below(seed: u64, n: usize, limit: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Where parts of these lengths begin that stand one behind the other, and where the last one ends.
+pub(crate) fn starts_of(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let mut starts = vec![0];
+    for length in lengths {
+        starts.push(starts[starts.len() - 1] + length);
+    }
+    starts
+}
+
+/// The product of two matrices.
+pub(crate) fn product<const N: usize>(a: &[[f32; N]; N], b: &[[f32; N]; N]) -> [[f64; N]; N] {
+    let element = |i: usize, j: usize| {
+        (0..N)
+            .map(|k| f64::from(a[i][k]) * f64::from(b[k][j]))
+            .sum()
+    };
+    from_fn(|i| from_fn(|j| element(i, j)))
+}
+
 /// The product of each matrix and what was found is the identity.
 pub(crate) fn is_inverse<const N: usize>(
     found: &[[[f32; N]; N]],
@@ -119,14 +139,7 @@ pub(crate) fn is_inverse<const N: usize>(
     let products: Vec<f64> = matrices
         .iter()
         .zip(found)
-        .flat_map(|(a, b)| {
-            let product = |row: usize, column: usize| -> f64 {
-                (0..N)
-                    .map(|k| f64::from(a[row][k]) * f64::from(b[k][column]))
-                    .sum()
-            };
-            (0..N * N).map(move |i| product(i / N, i % N))
-        })
+        .flat_map(|(a, b)| product(a, b).into_iter().flatten())
         .collect();
     let identity = |i: usize| {
         let place = i % (N * N);
@@ -144,10 +157,7 @@ pub(crate) struct Sparse {
 impl Sparse {
     /// `rows` rows with up to `2 * mean` random places each.
     pub(crate) fn draw(seed: u64, rows: usize, mean: u32) -> Sparse {
-        let mut starts = vec![0];
-        for count in below(seed, rows, 2 * mean + 1) {
-            starts.push(starts[starts.len() - 1] + count);
-        }
+        let starts = starts_of(below(seed, rows, 2 * mean + 1));
         let places = below(seed + 1, starts[rows] as usize, rows as u32);
         Sparse { starts, places }
     }

@@ -6,10 +6,7 @@ use kernels::blake2s::digest_of;
 case!(blake2s: "BLAKE2s of messages of up to 200 bytes", "messages", simulator [40, 1], gpu 1 << 19);
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
-    let mut starts = vec![0u32];
-    for length in below(1, n, 201) {
-        starts.push(starts[starts.len() - 1] + length);
-    }
+    let starts = starts_of(below(1, n, 201));
     let bytes = draw::<u8>(2, starts[n] as usize + 1);
     let step = n.div_ceil(100_000);
     let want = starts

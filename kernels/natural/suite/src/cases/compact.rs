@@ -9,11 +9,8 @@ const LIMIT: f32 = 0.25;
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
     let x = draw::<f32>(1, n);
-    let mut starts = vec![0u32];
-    for block in x.chunks(THREADS) {
-        let kept = block.iter().filter(|&&x| x > LIMIT).count() as u32;
-        starts.push(starts[starts.len() - 1] + kept);
-    }
+    let kept = |block: &[f32]| block.iter().filter(|&&x| x > LIMIT).count() as u32;
+    let starts = starts_of(x.chunks(THREADS).map(kept));
     let mut want: Vec<f64> = x
         .iter()
         .filter(|&&x| x > LIMIT)

@@ -10,10 +10,7 @@ const SET: [&str; 8] = ["ab", "bad", "cab", "dab", "bcd", "a", "dada", "abcd"];
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
     let states = automaton();
-    let mut starts = vec![0u32];
-    for length in below(1, n, 81) {
-        starts.push(starts[starts.len() - 1] + length);
-    }
+    let starts = starts_of(below(1, n, 81));
     let letter = |&number: &u32| b"abcdABCD-"[number as usize];
     let text: Vec<u8> = below(2, starts[n] as usize + 1, 9)
         .iter()

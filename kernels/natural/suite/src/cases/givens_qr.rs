@@ -1,6 +1,7 @@
 //! Small matrices taken apart into turns and triangles.
 
 use super::prelude::*;
+use crate::problem::product;
 use kernels::givens_qr::{Factors, SIZE, Square};
 use std::array::from_fn;
 use warpsmith_suite::check::close;
@@ -68,13 +69,4 @@ fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
             close(&differences, |_| (0.0, 1e-5), |i| i.to_string())
         },
     )
-}
-
-fn product(a: &Square, b: &Square) -> [[f64; SIZE]; SIZE] {
-    let element = |i: usize, j: usize| {
-        (0..SIZE)
-            .map(|k| f64::from(a[i][k]) * f64::from(b[k][j]))
-            .sum()
-    };
-    from_fn(|i| from_fn(|j| element(i, j)))
 }

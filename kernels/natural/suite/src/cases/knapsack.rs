@@ -9,10 +9,8 @@ case!(knapsack: "sacks filled with things, in shared memory", "sacks", simulator
 const THINGS: u32 = 100;
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
-    let mut starts = vec![0u32];
-    for count in below(1, n, THINGS / 2) {
-        starts.push(starts[starts.len() - 1] + THINGS / 2 + count);
-    }
+    let counts = below(1, n, THINGS / 2).into_iter();
+    let starts = starts_of(counts.map(|count| THINGS / 2 + count));
     let count = starts[n] as usize;
     let things: Vec<[u32; 2]> = below(2, count, 200)
         .into_iter()

@@ -7,10 +7,7 @@ case!(lcs: "longest common subsequence of two words, a thread a pair", "pairs", 
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
     let words = |seed| -> (Vec<u8>, Vec<u32>) {
-        let mut starts = vec![0];
-        for length in below(seed, n, LETTERS as u32 + 1) {
-            starts.push(starts[starts.len() - 1] + length);
-        }
+        let starts = starts_of(below(seed, n, LETTERS as u32 + 1));
         // A buffer is not empty, whatever the lengths are.
         let letters = below(seed + 1, starts[n] as usize + 1, 4);
         (letters.iter().map(|&l| b'a' + l as u8).collect(), starts)

@@ -293,7 +293,7 @@ pub(crate) fn cases() -> &'static [Case] {
 /// What the files of the cases use.
 mod prelude {
     pub(super) use crate::problem::{
-        below, case, draw, every, every_array, exactly, nearly, problem,
+        below, case, draw, every, every_array, exactly, nearly, problem, starts_of,
     };
     pub(super) use anyhow::Result;
     pub(super) use warpsmith_host::prelude::*;

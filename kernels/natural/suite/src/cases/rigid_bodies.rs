@@ -67,18 +67,20 @@ fn numbers(body: Body) -> [f32; 13] {
 mod tests {
     use super::*;
 
+    const UPRIGHT: Quaternion = Quaternion {
+        w: 1.0,
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+
     #[test]
     fn a_quarter_of_a_turn() {
         let quarter = std::f32::consts::FRAC_PI_2;
         let mut body = Body {
             position: Vec3([1.0, 2.0, 3.0]),
             velocity: Vec3([0.0; 3]),
-            orientation: Quaternion {
-                w: 1.0,
-                x: 0.0,
-                y: 0.0,
-                z: 0.0,
-            },
+            orientation: UPRIGHT,
             spin: Vec3([0.0, 0.0, quarter]),
         };
         for _ in 0..1000 {
@@ -97,12 +99,7 @@ mod tests {
         let mut body = Body {
             position: Vec3([0.0; 3]),
             velocity: Vec3([0.0; 3]),
-            orientation: Quaternion {
-                w: 1.0,
-                x: 0.0,
-                y: 0.0,
-                z: 0.0,
-            },
+            orientation: UPRIGHT,
             spin: Vec3([0.5, -0.75, 1.0]),
         };
         let energy = |body: &Body| -> f32 {

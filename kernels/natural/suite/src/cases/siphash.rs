@@ -8,10 +8,7 @@ case!(siphash: "SipHash of messages of up to 100 bytes", "messages", simulator [
 const KEY: [u64; 2] = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];
 
 fn prepare(session: &Session, n: usize) -> Result<Box<dyn Problem>> {
-    let mut starts = vec![0u32];
-    for length in below(1, n, 101) {
-        starts.push(starts[starts.len() - 1] + length);
-    }
+    let starts = starts_of(below(1, n, 101));
     let bytes = draw::<u8>(2, starts[n] as usize + 1);
     let of_message = |range: &[u32]| reference(&bytes[range[0] as usize..range[1] as usize]);
     let want = starts.windows(2).map(of_message).collect();
