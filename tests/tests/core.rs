@@ -54,3 +54,5 @@ mod texture;
 mod views;
 #[path = "core/warps.rs"]
 mod warps;
+#[path = "core/wide_integers.rs"]
+mod wide_integers;

@@ -1,6 +1,6 @@
 //! The linker's own device functions: written in Rust (`device/`), compiled for the GPU once per toolchain, into the cache.
 //!
-//! The linker takes them where LLVM has no translation of an instruction, or a wrong one (see `linker::replaced`).
+//! The linker takes them where LLVM has no translation of an instruction, or a wrong or slow one (see `linker::replaced`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,14 @@ use crate::toolchain::Toolchain;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wide_division_tests;
 
 /// The crate's files.
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 3] = [
     ("lib.rs", include_str!("device/lib.rs")),
     ("remainder.rs", include_str!("device/remainder.rs")),
+    ("wide_division.rs", include_str!("device/wide_division.rs")),
 ];
 
 /// The folder that line information names for them: a place of no user's code.
@@ -47,7 +50,7 @@ pub(crate) fn find_or_build(
 fn flags(sysroot: &DeviceSysroot) -> Vec<String> {
     let mut flags = device_crate::base_flags();
     flags.push(format!("--sysroot={}", sysroot.path.display()));
-    flags.push("-Zcrate-attr=feature(asm_experimental_arch)".into());
+    flags.push("-Zcrate-attr=feature(asm_experimental_arch,link_llvm_intrinsics)".into());
     flags
 }
 

@@ -1,4 +1,4 @@
-//! Floating-point arithmetic: switches, remainders, conversions of 128-bit integers.
+//! Arithmetic: floating-point switches and remainders, conversions and divisions of 128-bit integers.
 
 use super::support::*;
 
@@ -114,4 +114,65 @@ fn approximations_of_zero_are_constants() {
         1,
         "{body:#?}"
     );
+}
+/// How many branches go back.
+fn loops(body: &[&str]) -> usize {
+    let label = |line: &str| {
+        let target = line.split_whitespace().last()?.trim_end_matches(';');
+        body.iter().position(|l| l.trim_end_matches(':') == target)
+    };
+    (0..)
+        .zip(body)
+        .filter(|(_, line)| line.contains("bra"))
+        .filter(|&(at, line)| label(line).is_some_and(|target| target < at))
+        .count()
+}
+
+#[test]
+fn wide_integers_are_divided_without_a_loop() {
+    // What they compute is tested with the functions, and on a device.
+    for (kernel, most) in [
+        ("wide_modulo", 120),
+        ("wide_quotient", 170),
+        ("wide_remainder", 170),
+        ("wide_quotient_and_remainder", 180),
+        ("wide_signed", 220),
+    ] {
+        let body = body(features(), kernel);
+        assert_eq!(loops(&body), 0, "{body:#?}");
+        // Quotient and remainder have one division.
+        assert_eq!(count(&body, "rcp.approx.ftz.f32"), 1, "{body:#?}");
+        assert!(body.len() < most, "{kernel}: {body:#?}");
+    }
+}
+
+#[test]
+fn what_depends_on_a_divisor_alone_leaves_the_loop() {
+    let body = body(features(), "wide_power");
+    let labels = body.iter().position(|line| line.starts_with("$L__BB"));
+    let (before, within) = body.split_at(labels.unwrap_or(0));
+    assert_eq!(count(before, "rcp.approx.ftz.f32"), 1, "{body:#?}");
+    assert_eq!(count(within, "rcp.approx.ftz.f32"), 0, "{body:#?}");
+    // Of the reciprocal; and in the loop of each product, and of one word or two that are divided.
+    let high_products = [before, within].map(|lines| count(lines, "mul.hi.u64"));
+    assert_eq!(high_products, [2, 6], "{body:#?}");
+}
+
+#[test]
+fn wide_divisions_by_constants_take_products_or_shifts() {
+    let modulo = body(features(), "wide_modulo_constant");
+    assert_eq!(count(&modulo, "bra"), 0, "{modulo:#?}");
+    assert_eq!(count(&modulo, "rcp.") + count(&modulo, "div."), 0);
+    assert!(modulo.len() < 30, "{modulo:#?}");
+    let shifted = body(features(), "wide_by_powers_of_two");
+    assert_eq!(count(&shifted, "bra"), 0, "{shifted:#?}");
+    assert_eq!(count(&shifted, "mul."), 0, "{shifted:#?}");
+}
+
+#[test]
+fn wide_divisions_of_words_are_narrow() {
+    let body = body(features(), "wide_of_words");
+    assert_eq!(count(&body, "div.u64"), 1, "{body:#?}");
+    // Of the division of 128 bits there is nothing.
+    assert_eq!(count(&body, "clz."), 0, "{body:#?}");
 }

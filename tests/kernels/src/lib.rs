@@ -54,3 +54,4 @@ pub mod switches;
 pub mod texture;
 pub mod views;
 pub mod warps;
+pub mod wide_integers;

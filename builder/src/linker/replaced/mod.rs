@@ -1,22 +1,29 @@
-//! Replaces instructions that LLVM's NVPTX target has no translation for, or a wrong one, by calls of functions.
+//! Replaces instructions that LLVM's NVPTX target has no translation for, or a wrong or slow one, by calls of functions.
 //!
 //! - The remainder of floating-point numbers, which LLVM translates to `x - trunc(x / y) * y`, rounded at each step.
 //! - Conversions between floating-point numbers and 128-bit integers, for which LLVM wants a library.
+//! - Divisions of 128-bit integers, which LLVM translates to a loop over the bits ([`wide_divisions`]).
 //!
 //! The functions come from `compiler_builtins` and from the linker's own [`builtins`](crate::builtins). What is constant is computed
 //! by LLVM before, and exactly.
 
 use std::collections::BTreeSet;
 
-use crate::llvm::{Module, Value, ValueKind, opcode};
+use crate::llvm::{Attribute, Module, Value, ValueKind, opcode};
+
+mod wide_divisions;
 
 const REMAINDER_F32: &str = "__warpsmith_remainder_f32";
 const REMAINDER_F64: &str = "__warpsmith_remainder_f64";
 
-/// Every function that may be called, with one parameter or two.
-pub(super) const FUNCTIONS: [&str; 10] = [
+/// Every function that may be called.
+pub(super) const FUNCTIONS: [&str; 14] = [
     REMAINDER_F32,
     REMAINDER_F64,
+    wide_divisions::QUOTIENT_UNSIGNED,
+    wide_divisions::QUOTIENT_SIGNED,
+    wide_divisions::REMAINDER_UNSIGNED,
+    wide_divisions::REMAINDER_SIGNED,
     "__floattisf",
     "__floattidf",
     "__floatuntisf",
@@ -27,12 +34,14 @@ pub(super) const FUNCTIONS: [&str; 10] = [
     "__fixunsdfti",
 ];
 
-/// Conversions of the same types but for the sign.
-const SIGNED_AND_UNSIGNED: [[&str; 2]; 4] = [
-    ["__floattisf", "__floatuntisf"],
-    ["__floattidf", "__floatuntidf"],
-    ["__fixsfti", "__fixunssfti"],
-    ["__fixdfti", "__fixunsdfti"],
+/// Functions for instructions that LLVM makes of one another: where it knows the sign, signed ones become unsigned ones; and of a quotient times
+/// the divisor it makes a remainder.
+const RELATED: [&[&str]; 5] = [
+    &["__floattisf", "__floatuntisf"],
+    &["__floattidf", "__floatuntidf"],
+    &["__fixsfti", "__fixunssfti"],
+    &["__fixdfti", "__fixunsdfti"],
+    &wide_divisions::FUNCTIONS,
 ];
 
 /// The functions that the instructions of a part of the module may need.
@@ -57,23 +66,29 @@ pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String
     })
 }
 
-/// The function for an instruction, and the one for what LLVM may have made of the instruction when it is replaced: a conversion of signed
-/// integers that are not negative becomes one of unsigned integers.
+/// The function for an instruction, and those for what LLVM may have made of the instruction when it is replaced.
 fn may_need(symbol: &'static str) -> impl Iterator<Item = &'static str> {
-    let other = SIGNED_AND_UNSIGNED
-        .into_iter()
-        .find(|pair| pair.contains(&symbol));
-    let of_pair = other.into_iter().flatten();
-    of_pair.chain((other.is_none()).then_some(symbol))
+    let related = RELATED.into_iter().find(|group| group.contains(&symbol));
+    let of_group = related.into_iter().flatten().copied();
+    of_group.chain((related.is_none()).then_some(symbol))
 }
 
 /// Replaces all such instructions.
 pub(super) fn replace(module: &Module<'_>) {
-    for (instruction, symbol) in instructions(module).collect::<Vec<_>>() {
+    for function in FUNCTIONS.iter().filter_map(|name| module.function(name)) {
+        // As what they replace: so LLVM makes one call of several.
+        function.add_number(Attribute::Function, "memory", 0);
+        function.add_flag(Attribute::Function, "willreturn");
+        function.add_flag(Attribute::Function, "nounwind");
+    }
+    let (divisions, others): (Vec<_>, Vec<_>) =
+        instructions(module).partition(|(_, symbol)| wide_divisions::FUNCTIONS.contains(symbol));
+    for (instruction, symbol) in others {
         if let Some(function) = module.function(symbol) {
             replace_by_call(instruction, function);
         }
     }
+    wide_divisions::replace(module, &divisions);
 }
 
 /// All instructions that are to be replaced, with the function for each.
@@ -131,7 +146,7 @@ fn replacement(instruction: Value<'_>) -> Option<&'static str> {
                 None
             }
         }
-        _ => None,
+        _ => wide_divisions::function_for(instruction),
     }
 }
 
