@@ -36,6 +36,8 @@ mod narrow;
 mod output;
 #[path = "core/panics.rs"]
 mod panics;
+#[path = "core/rounds.rs"]
+mod rounds;
 #[path = "core/safe.rs"]
 mod safe;
 #[path = "core/shared_memory.rs"]

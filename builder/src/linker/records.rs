@@ -207,6 +207,9 @@ pub(crate) fn apply(module: &Module<'_>, record: &Record) -> Result<(), BuildErr
     Ok(())
 }
 
+/// The attribute of a parameter whose memory the kernel accesses by no other one.
+pub(super) const UNALIASED: &str = "warpsmith-unaliased";
+
 fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: ParameterKind) {
     let at = Attribute::Parameter(number);
     match kind {
@@ -225,6 +228,7 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
         // that only the host sees because the thread ends at an `exit`, or move one over a barrier. That the
         // read-only parameters are `noalias` says all that their loads need.
         ParameterKind::Unaliased { align } => {
+            function.add_text(at, UNALIASED, "");
             function.add_flag(at, "nonnull");
             function.add_number(at, "align", align.max(1).into());
         }

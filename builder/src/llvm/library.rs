@@ -70,6 +70,9 @@ const OPTIONS: &[&CStr] = &[
     // instructions of a loop than nvcc has in the same one.
     c"-unroll-threshold=600",
     c"-unroll-partial-threshold=150",
+    // No loop is made one of vectors: of bytes, for which LLVM would, each operation of a vector is one for each element on the machine, with others that take vectors
+    // apart and put them together, and a loop for the rest follows.
+    c"-force-vector-width=1",
     // Fewer cases than these are told apart by comparisons, as nvcc does it: a table of jumps is a test for a number beyond it, a load and a
     // jump to an address, of which ptxas makes no predicates.
     c"-min-jump-table-entries=8",

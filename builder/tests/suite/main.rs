@@ -3,6 +3,7 @@
 //! The kernels are in `tests/fixtures`; they depend on `core` only. Each combination of fixture and options is
 //! built once for the whole run. Where a `ptxas` is found, it must accept the PTX.
 
+mod accesses;
 mod arithmetic;
 mod attributes;
 mod barriers;
@@ -23,6 +24,7 @@ mod narrow;
 mod order;
 mod panics;
 mod projects;
+mod rounds;
 mod stores;
 mod support;
 mod switches;

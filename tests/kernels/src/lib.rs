@@ -45,6 +45,7 @@ pub mod multicast;
 pub mod narrow;
 pub mod output;
 pub mod panics;
+pub mod rounds;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;

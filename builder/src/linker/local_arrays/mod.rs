@@ -25,24 +25,23 @@ const MOST_BYTES: u64 = 512;
 /// holds.
 const MOST_INSTRUCTIONS: usize = 6000;
 
-/// Marks what is worth it.
-pub(super) fn mark(module: &Module<'_>) -> Result<(), String> {
+/// Marks what is worth it; tells whether there is anything.
+pub(super) fn mark(module: &Module<'_>) -> Result<bool, String> {
     let functions = module.functions().into_iter();
     if !functions.flat_map(slots).any(|slot| is_array(module, slot)) {
-        return Ok(());
+        return Ok(false);
     }
     module.run_passes("function(loop-simplify)", None)?;
-    for function in module.functions() {
-        mark_in(module, function);
-    }
-    Ok(())
+    let functions = module.functions().into_iter();
+    let marked = functions.filter(|function| mark_in(module, *function));
+    Ok(marked.count() > 0)
 }
 
-fn mark_in(module: &Module<'_>, function: Value<'_>) {
+fn mark_in(module: &Module<'_>, function: Value<'_>) -> bool {
     let mut slots = slots(function);
     slots.retain(|slot| is_array(module, *slot));
     if slots.is_empty() {
-        return;
+        return false;
     }
     let nest = Nest::of(function);
     let mut unrolled: HashSet<Block<'_>> = HashSet::default();
@@ -58,14 +57,17 @@ fn mark_in(module: &Module<'_>, function: Value<'_>) {
             unrolled = more;
         }
     }
+    let mut is_marked = false;
     for header in unrolled {
         let latch = nest
             .begins(header)
             .and_then(|found| found.latch.terminator());
         if let Some(branch) = latch.filter(|branch| branch.loop_properties().is_empty()) {
             branch.set_loop_property(UNROLL);
+            is_marked = true;
         }
     }
+    is_marked
 }
 
 /// The stack slots of a function whose speed matters.

@@ -90,6 +90,7 @@ impl<'c> Needs<'_, 'c> {
                 self.number(value.incoming_from(before)?)?;
                 self.number(value.incoming_from(latch)?)?;
             }
+            opcode::LOAD if is_of_constant(value) => self.operands(value)?,
             opcode::ZEXT
             | opcode::SEXT
             | opcode::TRUNC
@@ -109,4 +110,19 @@ impl<'c> Needs<'_, 'c> {
     fn operands(&mut self, value: Value<'c>) -> Option<()> {
         (0..value.operand_count()).try_for_each(|n| self.number(value.operand(n)?))
     }
+}
+
+/// Whether a load is of a constant, so that it is known where its address is.
+fn is_of_constant(load: Value<'_>) -> bool {
+    let mut address = load.operand(0);
+    while let Some(inner) = address.filter(|one| one.is_instruction()) {
+        let is_part = matches!(
+            inner.opcode(),
+            opcode::GET_ELEMENT_POINTER | opcode::ADDRESS_SPACE_CAST
+        );
+        address = is_part.then(|| inner.operand(0)).flatten();
+    }
+    address.is_some_and(|one| {
+        one.kind() == ValueKind::Global && one.is_constant_global() && one.initialiser().is_some()
+    })
 }

@@ -117,7 +117,7 @@ impl<'c> Dominators<'c> {
     }
 
     /// The only block that leads to this one, by one edge.
-    pub(super) fn only_before(&self, block: Block<'c>) -> Option<Block<'c>> {
+    pub(in crate::linker) fn only_before(&self, block: Block<'c>) -> Option<Block<'c>> {
         match self.before[*self.number.get(&block)?][..] {
             [only] => Some(self.order[only]),
             _ => None,

@@ -36,6 +36,7 @@ mod ranges;
 mod replace;
 mod ring;
 mod rounds;
+mod same_addresses;
 pub(super) mod short_lengths;
 mod sums;
 mod sums_below;
@@ -61,6 +62,9 @@ const MERGE: &str = "function(early-cse<memssa>,simplifycfg)";
 
 /// What follows divisions by one number, in their function.
 const COMMON: &str = "early-cse";
+
+/// What follows accesses that are at one address now, in their function.
+const SAME_ADDRESSES: &str = "early-cse<memssa>";
 
 /// What follows branches that were joined, in their function.
 const SIMPLIFY: &str = "simplifycfg";
@@ -111,6 +115,11 @@ pub(super) fn run(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result<()
         let functions = module.functions().into_iter();
         functions.filter(with).collect::<Vec<_>>()
     };
+    for function in has(same_addresses::is_access) {
+        if same_addresses::run(module, &Dominators::of(function)) {
+            module.run_passes_on(function, SAME_ADDRESSES)?;
+        }
+    }
     let mut is_changed = false;
     for function in has(|i| i.opcode() == opcode::UREM) {
         let dominators = Dominators::of(function);

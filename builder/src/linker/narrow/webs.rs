@@ -19,7 +19,7 @@ use super::values::Values;
 use crate::llvm::{Module, Place, Value, ValueKind, opcode};
 
 /// How the lower half gives the whole number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Extension {
     Zero,
     Sign,

@@ -11,14 +11,14 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
-    certain_cases, chosen_slots, cold_values, copies, counted_ends, dump, early_loads,
-    exchanged_slots, fall_through, float, inclusive_ranges, invariant_loads, is_kernel,
-    joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters, long_copies,
-    loop_exits,
+    certain_cases, chosen_slots, cold_values, constant_copies, copies, counted_ends, dump,
+    early_loads, exchanged_slots, fall_through, float, halves, inclusive_ranges, invariant_loads,
+    is_kernel, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
+    long_copies, loop_exits,
 };
 use crate::linker::{
-    lines, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
-    optional_references, panic_tails, panics, pointer_values,
+    lines, loads_first, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
+    optional_references, other_rounds, panic_tails, panics, pointer_values,
 };
 use crate::linker::{
     replaced, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways, twin_counters,
@@ -145,6 +145,11 @@ fn compile_here(
         module.run_passes(THREAD_DECIDED, None)?;
         module.run_passes(PIPELINE, Some(&machine))?;
     }
+    let mut is_known = constant_copies::replace(&module);
+    is_known |= local_arrays::mark(&module)?;
+    if is_known {
+        module.run_passes(PIPELINE, Some(&machine))?;
+    }
     if exchanged_slots::resolve(&module, &exchanging) {
         module.run_passes(PIPELINE, Some(&machine))?;
     }
@@ -166,6 +171,7 @@ fn compile_here(
     needless_barriers::remove(&module)?;
     counted_ends::replace(&module)?;
     narrow::decide(&module, &machine)?;
+    other_rounds::join(&module)?;
     late_stores::delay(&module)?;
     narrow::short_lengths::run(&module);
     invariant_loads::hoist(&module)?;
@@ -187,11 +193,14 @@ fn compile_here(
     cold_values::sink(&module);
     panic_tails::merge(&module)?;
 
+    loads_first::come(&module);
+
     // What must not disturb them.
     thread_exits::end(&module);
     local_alignment::raise(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
+    halves::pair(&module);
     swaps::through_registers(&module);
     long_copies::split(&module);
     loop_exits::join(&module);

@@ -79,16 +79,16 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
             if loop_exits::are_to_be_joined(function, &found) {
                 continue;
             }
-            let early = match is_to_be_unrolled(module, function, &found) {
-                true => {
-                    conditions::bring_forward(&found);
-                    None
+            let is_to_be_unrolled = is_to_be_unrolled(module, function, &found);
+            let early = early_loads(module, &found);
+            // A check of what was loaded is waited for by the loads of the next round.
+            let early = early.filter(|early| !is_to_be_unrolled || early.is_chain());
+            if early.is_none() {
+                if !is_to_be_unrolled {
+                    continue;
                 }
-                false => match early_loads(module, &found) {
-                    None => continue,
-                    early => early,
-                },
-            };
+                conditions::bring_forward(&found);
+            }
             // Of the instructions that are there now.
             let Some(test) = Test::of(module, &found) else {
                 continue;
@@ -127,11 +127,11 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let has_meetings = has_meetings(found);
     let loads = loads(module, found);
-    let most = match has_meetings {
-        true => MOST_INSTRUCTIONS_WITH_MEETINGS,
-        false => MOST_INSTRUCTIONS,
+    let is_small = match has_meetings {
+        true => size::of(found) <= MOST_INSTRUCTIONS_WITH_MEETINGS,
+        false => size::of_whole(found) <= MOST_INSTRUCTIONS,
     };
-    size::of(found) <= most
+    is_small
         // Otherwise loads wait for branches, also for those of the rounds before. Behind a meeting they wait in any case.
         && (has_meetings || found.is_straight())
         && !loads.is_empty()
@@ -144,16 +144,17 @@ fn is_worth_it<'c>(module: &Module<'c>, found: &Loop<'c>) -> bool {
 
 /// How many rounds of a loop are made at once.
 fn rounds(found: &Loop<'_>) -> usize {
-    match size::of(found) {
-        ..=MOST_INSTRUCTIONS => ROUNDS,
-        _ => FEWER_ROUNDS,
+    match has_meetings(found) && size::of(found) > MOST_INSTRUCTIONS {
+        true => FEWER_ROUNDS,
+        false => ROUNDS,
     }
 }
 
 /// The loads of a loop that its copies make early, if it is worth it; a round may branch then.
 fn early_loads<'c>(module: &Module<'c>, found: &Loop<'c>) -> Option<Early<'c>> {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
-    let may_be = size::of(found) <= MOST_INSTRUCTIONS
+    let may_be = size::of_whole(found) <= MOST_INSTRUCTIONS
+        && found.blocks.len() > 1
         && !has_meetings(found)
         && loads(module, found).len() < ROUNDS
         && instructions().all(copies::may_be_copied);

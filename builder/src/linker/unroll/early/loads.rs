@@ -55,6 +55,12 @@ impl<'c> Early<'c> {
         })
     }
 
+    /// Whether any load waits for another one.
+    pub(in crate::linker::unroll) fn is_chain(&self) -> bool {
+        let stages = || self.loads.iter().map(|load| load.stage);
+        stages().min() != stages().max()
+    }
+
     /// The loads of each stage.
     pub(super) fn stages(&self) -> impl Iterator<Item = Vec<&Load<'c>>> {
         let count = self.loads.iter().map(|load| load.stage + 1).max();
