@@ -42,9 +42,12 @@ pub(super) fn join(module: &Module<'_>) {
     }
 }
 
-/// Joins the branch at the end of a block with the ones behind it, for which `most` operations are executed in vain.
-pub(super) fn join_behind<'c>(function: Value<'c>, block: Block<'c>, most: usize) {
-    join_at(block, &leading(function), most);
+/// Joins the branches at the ends of blocks with the ones behind them, for each of which `most` operations are executed in vain.
+pub(super) fn join_behind<'c>(function: Value<'c>, blocks: &[Block<'c>], most: usize) {
+    let leading = leading(function);
+    for block in blocks {
+        join_at(*block, &leading, most);
+    }
 }
 
 fn join_at<'c>(block: Block<'c>, leading: &HashMap<Block<'c>, usize>, most: usize) {

@@ -19,12 +19,14 @@
 //!
 //! A loop in which threads may wait for each other is left alone: those that have left must not wait for those that are in it.
 
+use std::cell::LazyCell;
+
 use rustc_hash::FxHashSet as HashSet;
 
 use super::cold_values::cold;
 use super::loops::Loop;
 use super::meetings::is_meeting;
-use super::narrow::dominators::Dominators;
+use super::narrow::dominators::{self, Dominators};
 use super::uniform::Uniform;
 use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 
@@ -41,37 +43,44 @@ pub(super) fn join(module: &Module<'_>) {
     }
 }
 
-/// Whether the exits of a loop are to be joined that lead to no panic.
-pub(super) fn are_to_be_joined<'c>(function: Value<'c>, found: &Loop<'c>) -> bool {
-    let leave = |block: &&Block<'c>| {
-        let mut to = block.successors().into_iter();
-        to.any(|to| !found.blocks.contains(&to))
-    };
-    // Most have one exit.
-    found.blocks.iter().filter(leave).count() > 1
-        && Exits::of(&Flow::of(function), found.header, &found.blocks)
-            .is_some_and(|exits| exits.is_search)
+/// The loops of a function without those whose exits are to be joined that lead to no panic.
+pub(super) fn without_searches<'c>(function: Value<'c>, mut loops: Vec<Loop<'c>>) -> Vec<Loop<'c>> {
+    // Most functions have no loop of several exits.
+    let flow = LazyCell::new(|| Flow::of(function));
+    loops.retain(|found| {
+        let leave = |block: &&Block<'c>| {
+            let mut to = block.successors().into_iter();
+            to.any(|to| !found.blocks.contains(&to))
+        };
+        let has_several = found.blocks.iter().filter(leave).count() > 1;
+        !has_several
+            || !Exits::of(&flow, found.header, &found.blocks).is_some_and(|exits| exits.is_search)
+    });
+    loops
 }
 
 fn first(function: Value<'_>) -> Option<Exits<'_>> {
     let flow = Flow::of(function);
-    let mut loops = flow.dominators.loops().into_iter();
-    loops.find_map(|(header, blocks)| Exits::of(&flow, header, &blocks))
+    let mut loops = flow.loops.iter();
+    loops.find_map(|(header, blocks)| Exits::of(&flow, *header, blocks))
 }
 
 /// What is known of a function.
 struct Flow<'c> {
-    function: Value<'c>,
     dominators: Dominators<'c>,
+    loops: Vec<dominators::Loop<'c>>,
+    uniform: Uniform<'c>,
     /// The blocks from which only panics are reached.
     cold: HashSet<Block<'c>>,
 }
 
 impl<'c> Flow<'c> {
     fn of(function: Value<'c>) -> Flow<'c> {
+        let dominators = Dominators::of(function);
         Flow {
-            function,
-            dominators: Dominators::of(function),
+            loops: dominators.loops(),
+            dominators,
+            uniform: Uniform::of(function),
             cold: cold(&function.blocks()),
         }
     }
@@ -248,9 +257,7 @@ impl<'c> Round<'_, 'c> {
     /// Whether threads of a warp may leave it after different numbers of rounds, and ptxas may not find where they meet: nothing counts the rounds,
     /// or no other loop is around it or behind.
     fn may_part(&self, flow: &Flow<'c>, behind: &HashSet<Block<'c>>) -> bool {
-        let uniform = Uniform::of(flow.function);
-        let loops = flow.dominators.loops();
-        let is_last = loops.iter().all(|(header, blocks)| {
+        let is_last = flow.loops.iter().all(|(header, blocks)| {
             let is_around = *header != self.header && blocks.contains(&self.header);
             !is_around && !behind.contains(header)
         });
@@ -259,7 +266,7 @@ impl<'c> Round<'_, 'c> {
             let condition = block.terminator().and_then(|end| end.operand(0));
             block.successors().iter().any(leaves)
                 && condition.is_some_and(|condition| {
-                    !uniform.contains(condition) && (is_last || !self.is_counted(condition))
+                    !flow.uniform.contains(condition) && (is_last || !self.is_counted(condition))
                 })
         })
     }

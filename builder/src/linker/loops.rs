@@ -78,6 +78,7 @@ impl<'c> Leading<'c> {
 pub(super) fn all(function: Value<'_>) -> Vec<Loop<'_>> {
     let blocks = function.blocks();
     let leading = Leading::of(&blocks);
+    let numbers: HashMap<_, _> = blocks.iter().copied().zip(0_usize..).collect();
     let mut found: Vec<Loop<'_>> = Vec::new();
     for &header in &blocks {
         let [one, other] = *leading.to(header) else {
@@ -101,12 +102,13 @@ pub(super) fn all(function: Value<'_>) -> Vec<Loop<'_>> {
                     && (from.is_empty() || from.iter().any(|from| !inside.contains(from)))
             };
             if !inside.iter().any(is_entered) {
-                let blocks = blocks.iter().copied();
+                let mut blocks: Vec<_> = inside.into_iter().collect();
+                blocks.sort_unstable_by_key(|block| numbers[block]);
                 found.push(Loop {
                     before,
                     header,
                     latch,
-                    blocks: blocks.filter(|block| inside.contains(block)).collect(),
+                    blocks,
                 });
             }
         }

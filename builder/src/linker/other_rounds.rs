@@ -61,14 +61,15 @@ fn may_be_but_one(instruction: Value<'_>) -> bool {
 /// Rewrites the loops of a function; tells whether it did.
 fn join_in<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
     let mut is_changed = false;
+    let mut dominators = Dominators::of(function);
     for found in loops::all(function) {
-        let dominators = Dominators::of(function);
         let found = found
             .blocks
             .iter()
             .find_map(|&block| Others::at(module, &found, &dominators, block));
         if let Some(others) = found {
             others.make();
+            dominators = Dominators::of(function);
             is_changed = true;
         }
     }

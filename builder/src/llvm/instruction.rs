@@ -40,9 +40,12 @@ impl<'c> Value<'c> {
         self.erase();
     }
 
-    /// The operand with this number.
+    /// The operand with this number, `None` if the value has no operand of it.
     pub fn operand(self, n: u32) -> Option<Value<'c>> {
-        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        if n >= self.operand_count() {
+            return None;
+        }
+        // SAFETY: `raw` is live (the invariant of `Value`), and has more than `n` operands.
         self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
     }
 
@@ -258,10 +261,18 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// How many operands an instruction or constant expression has.
+    /// How many operands an instruction or constant expression has; other values have none.
     pub fn operand_count(self) -> u32 {
-        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
-        unsafe { (self.api().LLVMGetNumOperands)(self.raw) as u32 }
+        let api = self.api();
+        // SAFETY: `raw` is live (the invariant of `Value`); only values that have operands are asked for their number.
+        unsafe {
+            let has_operands =
+                !(api.LLVMIsAUser)(self.raw).is_null() || !(api.LLVMIsAMDNode)(self.raw).is_null();
+            match has_operands {
+                true => (api.LLVMGetNumOperands)(self.raw) as u32,
+                false => 0,
+            }
+        }
     }
 
     /// The function whose parameter this is, `None` for other values.

@@ -177,6 +177,7 @@ api! { every version {
     fn LLVMGetAllocatedType(ValueRef) -> TypeRef;
     fn LLVMGetMetadata(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsAMDNode(ValueRef) -> ValueRef;
+    fn LLVMIsAUser(ValueRef) -> ValueRef;
     fn LLVMSetMetadata(ValueRef, c_uint, ValueRef);
     fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
     fn LLVMInstructionRemoveFromParent(ValueRef);

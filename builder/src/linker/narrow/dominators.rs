@@ -1,5 +1,7 @@
 //! Which blocks of a function every way to another one goes through.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::linker::loops;
@@ -16,6 +18,8 @@ pub(in crate::linker) struct Dominators<'c> {
     number: HashMap<Block<'c>, usize>,
     /// The nearest dominator of each, by number; the first block's is itself.
     nearest: Vec<usize>,
+    /// What each dominates, itself among it, as places in an order in which that is together.
+    dominated: Vec<Range<usize>>,
     before: Vec<Vec<usize>>,
 }
 
@@ -52,6 +56,7 @@ impl<'c> Dominators<'c> {
             function,
             order,
             number,
+            dominated: dominated(&nearest),
             nearest,
             before,
         }
@@ -91,11 +96,10 @@ impl<'c> Dominators<'c> {
             latches.retain(|latch| self.dominates(header, *latch));
             if !latches.is_empty() {
                 let inside = loops::inside(header, latches, |block| self.before(block));
-                let blocks = self.order().iter().copied();
-                found.push((
-                    header,
-                    blocks.filter(|block| inside.contains(block)).collect(),
-                ));
+                let mut numbers: Vec<_> = inside.iter().map(|block| self.number[block]).collect();
+                numbers.sort_unstable();
+                let blocks = numbers.into_iter().map(|number| self.order[number]);
+                found.push((header, blocks.collect()));
             }
         }
         found
@@ -109,11 +113,9 @@ impl<'c> Dominators<'c> {
 
     /// Whether every way to a reachable block goes through this one.
     pub(in crate::linker) fn dominates(&self, block: Block<'c>, of: Block<'c>) -> bool {
-        let mut at = Some(of);
-        while let Some(reached) = at.filter(|at| *at != block) {
-            at = self.above(reached);
-        }
-        at.is_some()
+        let dominated = |block| Some(&self.dominated[*self.number.get(&block)?]);
+        let contains = || Some(dominated(block)?.contains(&dominated(of)?.start));
+        block == of || contains().is_some_and(|contains| contains)
     }
 
     /// The only block that leads to this one, by one edge.
@@ -151,6 +153,26 @@ fn meet(nearest: &[usize], mut a: usize, mut b: usize) -> usize {
         }
     }
     a
+}
+
+/// What each block dominates, from the nearest dominators, whose numbers are lower.
+fn dominated(nearest: &[usize]) -> Vec<Range<usize>> {
+    let mut sizes = vec![1; nearest.len()];
+    for n in (1..nearest.len()).rev() {
+        sizes[nearest[n]] += sizes[n];
+    }
+    let mut places: Vec<Range<usize>> = Vec::with_capacity(nearest.len());
+    // Behind each block, where the next one that it dominates has its place.
+    let mut next = Vec::with_capacity(nearest.len());
+    for (n, (&above, size)) in nearest.iter().zip(sizes).enumerate() {
+        let start = if n == 0 { 0 } else { next[above] };
+        if n != 0 {
+            next[above] += size;
+        }
+        places.push(start..start + size);
+        next.push(start + 1);
+    }
+    places
 }
 
 fn reverse_postorder(function: Value<'_>) -> Vec<Block<'_>> {

@@ -65,9 +65,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         }
     }
     // ptxas would move what is used behind another branch alone back there.
-    for block in &targets {
-        joined_conditions::join_behind(function, *block, MOST_TESTED);
-    }
+    joined_conditions::join_behind(function, &targets, MOST_TESTED);
     !targets.is_empty()
 }
 

@@ -21,6 +21,9 @@ use super::dominators::Dominators;
 use super::webs::Extension;
 use crate::llvm::{Module, Value, opcode};
 
+/// To how many addresses alike one is compared at most: the last ones.
+const MOST: usize = 8;
+
 /// How deep sums are looked into.
 const DEPTH: u32 = 8;
 
@@ -53,7 +56,7 @@ pub(super) fn run<'c>(module: &Module<'c>, dominators: &Dominators<'c>) -> bool 
         let is_before = |one: &&Accessed<'c>| {
             one.sum.is(&sum) && dominators.dominates(one.access.block(), access.block())
         };
-        match alike.iter().find(is_before) {
+        match alike.iter().rev().take(MOST).find(is_before) {
             Some(one) if one.sum.part != sum.part => {
                 let distance = sum.constant.wrapping_sub(one.sum.constant);
                 let offset = one.sum.offset.wrapping_add(distance);

@@ -20,6 +20,9 @@ pub(super) const FUNCTIONS: [&str; 4] = [
     REMAINDER_SIGNED,
 ];
 
+/// How many divisions there may be for those by no constant to be inlined. Each takes some hundred instructions.
+const MOST_INLINED: usize = 16;
+
 /// The approximate reciprocal that they begin with.
 const RECIPROCAL: &str = "llvm.nvvm.rcp.approx.ftz.f";
 
@@ -68,9 +71,11 @@ pub(super) fn replace(module: &Module<'_>, divisions: &[(Value<'_>, &'static str
             .filter(|&quotient| quotients.contains(&Quotient::of(division, quotient)));
         (division, quotient.unwrap_or(symbol), quotient.is_some())
     });
-    for (division, symbol, leaves_rest) in divisions.collect::<Vec<_>>() {
+    let divisions: Vec<_> = divisions.collect();
+    let is_inlined = divisions.len() <= MOST_INLINED;
+    for (division, symbol, leaves_rest) in divisions {
         if let Some(function) = module.function(symbol) {
-            replace_one(division, function, leaves_rest);
+            replace_one(division, function, leaves_rest, is_inlined);
         }
     }
 }
@@ -104,13 +109,17 @@ fn quotient_for(symbol: &str) -> Option<&'static str> {
 
 /// Puts a call in the place of a division, or what the quotient that is called for leaves of the dividend: a remainder whose quotient is asked
 /// for as well has the same call, and LLVM makes one of both.
-fn replace_one(division: Value<'_>, function: Value<'_>, leaves_rest: bool) {
+fn replace_one(division: Value<'_>, function: Value<'_>, leaves_rest: bool, is_inlined: bool) {
     let (Some(dividend), Some(divisor)) = (division.operand(0), division.operand(1)) else {
         return;
     };
     let place = Place::before(division);
-    let is_constant = place.constant(1, divisor.as_integer().is_some().into());
-    let called = division.build_call_before(function, &[dividend, divisor, is_constant]);
+    let is_constant = divisor.as_integer().is_some();
+    let arguments = [dividend, divisor, place.constant(1, is_constant.into())];
+    let called = division.build_call_before(function, &arguments);
+    if !is_constant && !is_inlined {
+        called.add_call_flag("noinline");
+    }
     division.replace_by(if leaves_rest {
         let product = place.binary(opcode::MUL, called, divisor);
         place.binary(opcode::SUB, dividend, product)

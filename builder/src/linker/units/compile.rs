@@ -145,9 +145,8 @@ fn compile_here(
         module.run_passes(THREAD_DECIDED, None)?;
         module.run_passes(PIPELINE, Some(&machine))?;
     }
-    let mut is_known = constant_copies::replace(&module);
-    is_known |= local_arrays::mark(&module)?;
-    if is_known {
+    if constant_copies::replace(&module) {
+        local_arrays::mark(&module)?;
         module.run_passes(PIPELINE, Some(&machine))?;
     }
     if exchanged_slots::resolve(&module, &exchanging) {

@@ -73,12 +73,8 @@ pub(super) fn run(module: &Module<'_>) -> Result<(), String> {
         module.run_passes(SIMPLE_FORM, None)?;
     }
     for function in module.functions() {
-        // None has blocks of another one.
-        for found in loops::innermost(function) {
-            // Copies of its rounds would have exits of their own.
-            if loop_exits::are_to_be_joined(function, &found) {
-                continue;
-            }
+        // None has blocks of another one. Copies of the rounds of a search would have exits of their own.
+        for found in loop_exits::without_searches(function, loops::innermost(function)) {
             let is_to_be_unrolled = is_to_be_unrolled(module, function, &found);
             let early = early_loads(module, &found);
             // A check of what was loaded is waited for by the loads of the next round.

@@ -56,14 +56,26 @@ const MOST_CHECKS: usize = 4;
 
 /// Gives the loops of a function such a copy; whether there were any.
 pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>) -> bool {
-    let found = loops::innermost(function).into_iter();
-    let released = found.filter(|found| {
-        whole_warps::release(module, function, found) || release_loop(module, function, found)
-    });
-    released.count() > 0
+    let mut is_any = false;
+    let mut dominators = None;
+    for found in loops::innermost(function) {
+        let known = dominators.get_or_insert_with(|| Dominators::of(function));
+        if whole_warps::release(module, function, &found, known)
+            || release_loop(module, function, &found, known)
+        {
+            is_any = true;
+            dominators = None;
+        }
+    }
+    is_any
 }
 
-fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
+fn release_loop<'c>(
+    module: &Module<'c>,
+    function: Value<'c>,
+    found: &Loop<'c>,
+    dominators: &Dominators<'c>,
+) -> bool {
     let instructions = || found.blocks.iter().flat_map(|block| block.instructions());
     let count = instructions().count();
     let end = found.latch.terminator();
@@ -79,9 +91,8 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     let step = test.as_ref().and_then(|test| test.step.value);
     let is_short = is_elementwise && !step.is_some_and(|(step, _)| has_blocks(step));
     let has_meetings = instructions().any(is_meeting);
-    let dominators = Dominators::of(function);
     if let Some(test) = test.filter(|_| count <= MOST_INSTRUCTIONS && !is_short) {
-        let checks = check::all(module, found, &dominators);
+        let checks = check::all(module, found, dominators);
         let vote = has_meetings.then(|| Vote::of(function, found, &checks));
         let below = checks.iter().filter_map(Check::below).count();
         let may_be = vote.as_ref().is_none_or(Option::is_some);
@@ -101,7 +112,7 @@ fn release_loop<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) 
     if has_meetings || is_short && count <= super::MOST_INSTRUCTIONS {
         return false;
     }
-    let checks = check::of_known(found, &dominators);
+    let checks = check::of_known(found, dominators);
     let below = checks.iter().filter_map(Check::below);
     let tables: HashSet<_> = below.map(|below| below.limit).collect();
     let pass = (tables.len() <= MOST_CHECKS).then(|| passing::put_known(found, &checks));

@@ -31,11 +31,16 @@ use crate::llvm::{Module, Place, Value, opcode, predicate};
 const MOST_INSTRUCTIONS: usize = 48;
 
 /// Gives a loop such a copy; whether it could be.
-pub(super) fn release<'c>(module: &Module<'c>, function: Value<'c>, found: &Loop<'c>) -> bool {
+pub(super) fn release<'c>(
+    module: &Module<'c>,
+    function: Value<'c>,
+    found: &Loop<'c>,
+    dominators: &Dominators<'c>,
+) -> bool {
     let release = || {
         let test = Test::of(module, found).filter(|test| test.until == Until::Past)?;
         let (step, most) = likely(test.step)?;
-        let checks = check::all(module, found, &Dominators::of(function));
+        let checks = check::all(module, found, dominators);
         let of_test = |check: &Below<'c>| {
             check.value.opcode() == opcode::PHI
                 && check.bits == test.bits
