@@ -33,6 +33,9 @@ use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 /// How many instructions behind an exit are worth the block: it costs a loop up to two in each round.
 const LEAST_BEHIND: usize = 24;
 
+/// As how many of them a load counts, which is waited for.
+const LOAD: usize = 12;
+
 /// Joins the exits of all loops of which it is worth it.
 pub(super) fn join(module: &Module<'_>) {
     for function in module.functions() {
@@ -115,6 +118,26 @@ impl<'c> Edges<'c> {
         }
         Edges { all, plain, cold }
     }
+
+    /// Adds the edges from elsewhere to the only block behind, but for panics: from copies of the rounds, or past the loop. Threads that come from there meet the
+    /// others then.
+    fn add_others(&mut self, flow: &Flow<'c>, blocks: &[Block<'c>]) {
+        let [only] = self.plain[..] else {
+            return;
+        };
+        let from = flow.dominators.before(only);
+        let begins_loop = from
+            .iter()
+            .any(|from| flow.dominators.dominates(only, *from));
+        if begins_loop {
+            return;
+        }
+        for from in from.into_iter().filter(|from| !blocks.contains(from)) {
+            if !self.all.contains(&(from, only)) {
+                self.all.push((from, only));
+            }
+        }
+    }
 }
 
 /// The exits of a loop that are to be joined.
@@ -134,7 +157,7 @@ struct Exits<'c> {
 impl<'c> Exits<'c> {
     /// Those of a loop, if they may be joined and it is worth it.
     fn of(flow: &Flow<'c>, header: Block<'c>, blocks: &[Block<'c>]) -> Option<Exits<'c>> {
-        let edges = Edges::of(flow, blocks);
+        let mut edges = Edges::of(flow, blocks);
         let round = Round { header, blocks };
         let is_worth_it = match edges.plain[..] {
             [only] => {
@@ -152,6 +175,7 @@ impl<'c> Exits<'c> {
             return None;
         }
         let is_search = edges.plain.len() > 1;
+        edges.add_others(flow, blocks);
         let behind = [edges.plain, edges.cold].concat();
         let reached = reached(flow, &behind, header);
         let made = blocks.iter().flat_map(|block| block.instructions());
@@ -411,8 +435,12 @@ fn is_much<'c>(
         to.filter(|to| own.contains(&to))
             .any(|to| flow.dominators.dominates(to, *block))
     };
-    let instructions = own.iter().map(|block| block.instructions().len());
-    instructions.sum::<usize>() >= LEAST_BEHIND || own.iter().any(|block| leads_back(block))
+    let instructions = own.iter().flat_map(|block| block.instructions());
+    let costs = instructions.map(|one| match one.opcode() {
+        opcode::LOAD => LOAD,
+        _ => 1,
+    });
+    costs.sum::<usize>() >= LEAST_BEHIND || own.iter().any(|block| leads_back(block))
 }
 
 /// Whether what a round of a loop has read decides where a block of it leads.

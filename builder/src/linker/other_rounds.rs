@@ -16,6 +16,7 @@
 //!
 //! Elements are loaded if the round has found before that the slice has them, and if nothing writes to it: the load of that one round gives something.
 
+use super::harmless::is_harmless;
 use super::loop_counters::Counter;
 use super::loops::{self, Loop, is_inside};
 use super::narrow::dominators::Dominators;
@@ -267,40 +268,4 @@ fn is_below<'c>(from: Block<'c>, to: Block<'c>, number: Value<'c>, limit: Value<
         && below.opcode() == opcode::ZEXT
         && below.operand(0) == Some(number);
     above == limit && (below == number || is_extended)
-}
-
-/// Whether an instruction may be executed where its result is not used.
-fn is_harmless(instruction: Value<'_>) -> bool {
-    let is_plain = instruction.is_plain_arithmetic()
-        || instruction.is_resizing()
-        || matches!(
-            instruction.opcode(),
-            opcode::ASHR
-                | opcode::ICMP
-                | opcode::FCMP
-                | opcode::SELECT
-                | opcode::FREEZE
-                | opcode::GET_ELEMENT_POINTER
-                | opcode::ADDRESS_SPACE_CAST
-                | opcode::BIT_CAST
-                | opcode::FADD
-                | opcode::FSUB
-                | opcode::FMUL
-                | opcode::FNEG
-                | opcode::FP_TRUNC
-                | opcode::FP_EXTEND
-                | opcode::UI_TO_FP
-                | opcode::SI_TO_FP
-        );
-    const PLAIN_CALLS: [&str; 8] = [
-        "llvm.sqrt.",
-        "llvm.fma.",
-        "llvm.fabs.",
-        "llvm.minnum.",
-        "llvm.maxnum.",
-        "llvm.abs.",
-        "llvm.umin.",
-        "llvm.umax.",
-    ];
-    is_plain || instruction.is_call_of(&PLAIN_CALLS)
 }

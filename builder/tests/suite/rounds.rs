@@ -50,5 +50,15 @@ fn indices_of_several_rounds_are_loaded_before_the_first_is_checked() {
     let body = body(features(), "numbers_of_others");
     let parts = body.split(|line| line.contains("bra"));
     let loads: Vec<_> = parts.map(|part| count(part, "ld.global")).collect();
-    assert!(loads.windows(2).any(|two| two == [4, 4]), "{body:#?}");
+    let follow = |count| loads.windows(2).any(|two| two == [count, count]);
+    // Four rounds, and up to three that are left.
+    assert!(follow(4) && follow(3), "{body:#?}");
+}
+
+#[test]
+fn all_chunks_but_the_last_are_whole_ones() {
+    let body = body(features(), "own_of_chunks");
+    assert_eq!(count(&body, "min.u"), 0, "{body:#?}");
+    let is_end = |line: &&&str| line.starts_with("setp.gt.u64") && line.ends_with(" 32;");
+    assert_eq!(body.iter().filter(is_end).count(), 1, "{body:#?}");
 }

@@ -121,6 +121,48 @@ pub fn gathered(values: &[u32], i: usize, n: usize) -> u32 {
     sum
 }
 
+/// The same up to one that ends it; some are the numbers of none.
+pub fn gathered_until(values: &[u32], i: usize, n: usize) -> u32 {
+    let mut sum = 0_u32;
+    for at in &values[i % 5..(i % 5 + n).min(values.len())] {
+        let Some(other) = values.get((at % 73) as usize) else {
+            sum ^= 1 << 31;
+            continue;
+        };
+        if other & 31 == 3 {
+            return sum.wrapping_mul(5);
+        }
+        sum = sum.rotate_left(1) ^ other;
+    }
+    sum
+}
+
+/// Those of every third element, by an index.
+pub fn gathered_by_steps(values: &[u32], i: usize, n: usize) -> u32 {
+    let mut sum = 0_u32;
+    let mut j = i % 5;
+    while j < n.min(values.len()) {
+        let at = (values[j] % 64) as usize + j % 4;
+        sum = sum.rotate_left(1) ^ values[at];
+        j += 3;
+    }
+    sum
+}
+
+/// One element of each chunk, the last of which may be shorter, and the lengths of all.
+pub fn chunked(values: &[u32], i: usize, n: usize) -> u32 {
+    let values = &values[..n.min(values.len())];
+    let mut sum = 1_u32;
+    for part in values.chunks(8) {
+        let own = part.get(i % 8).copied().unwrap_or(part.len() as u32);
+        sum = sum.rotate_left(3) ^ own;
+    }
+    for part in values.chunks(i % 9 + 1) {
+        sum = sum.wrapping_mul(31).wrapping_add(part.len() as u32) ^ part[i % part.len()];
+    }
+    sum
+}
+
 macro_rules! of_threads {
     ($($kernel:ident: $function:ident),*) => {
         $(
@@ -142,8 +184,29 @@ of_threads!(
     rounds_of_pairs: zipped,
     rounds_of_searches: searched,
     rounds_in_order: ordered,
-    rounds_of_numbers: gathered
+    rounds_of_numbers: gathered,
+    rounds_until_a_number: gathered_until,
+    rounds_of_steps: gathered_by_steps,
+    rounds_of_chunks: chunked
 );
+
+/// The sums up to each element, by whole warps and what is left.
+#[kernel]
+pub fn rounds_of_warps(values: &[u32], mut out: RowPerWarp<u32>) {
+    let lane = warp::lane() as usize;
+    if let Some(mut own) = out.mine() {
+        let mut places = own.strided();
+        let mut carry = 0_u32;
+        for part in values.chunks(32) {
+            let value = part.get(lane).copied().unwrap_or(0);
+            let sum = carry.wrapping_add(warp::inclusive_scan(value, u32::wrapping_add));
+            if let Some((_, to)) = places.next() {
+                *to = sum;
+            }
+            carry = warp::shuffle(warp::FULL, sum, 31);
+        }
+    }
+}
 
 /// Two results, of which the second one needs what the first one was and is.
 #[kernel]

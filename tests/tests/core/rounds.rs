@@ -42,8 +42,34 @@ is_the_same!(
     rounds_of_pairs: zipped,
     rounds_of_searches: searched,
     rounds_in_order: ordered,
-    rounds_of_numbers: gathered
+    rounds_of_numbers: gathered,
+    rounds_until_a_number: gathered_until,
+    rounds_of_steps: gathered_by_steps,
+    rounds_of_chunks: chunked
 );
+
+#[test]
+fn sums_by_whole_warps_and_what_is_left() {
+    const ROWS: usize = 3;
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::rounds_of_warps).unwrap();
+    for length in [1, 31, 32, 33, 64, 96, 128, 129, 300] {
+        let words: Vec<u32> = words().into_iter().cycle().take(length).collect();
+        let values = stream.upload(&words).unwrap();
+        let mut out = stream.zeroed::<u32>(ROWS * length).unwrap();
+        let rows = out.matrix_mut(ROWS, length).unwrap();
+        let grid = Grid::cover(ROWS * 32, 64);
+        stream.launch(&kernel, grid, (&values, rows)).unwrap();
+        let sums = words.iter().scan(0_u32, |sum, x| {
+            *sum = sum.wrapping_add(*x);
+            Some(*sum)
+        });
+        let expected: Vec<u32> = sums.collect();
+        let expected = expected.repeat(ROWS);
+        assert_eq!(stream.download(&out).unwrap(), expected, "{length}");
+    }
+}
 
 #[test]
 fn results_that_need_each_other() {

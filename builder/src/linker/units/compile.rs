@@ -11,10 +11,10 @@ use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
     LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
-    certain_cases, chosen_slots, cold_values, constant_copies, copies, counted_ends, dump,
-    early_loads, exchanged_slots, fall_through, float, halves, inclusive_ranges, invariant_loads,
-    is_kernel, joined_checks, joined_conditions, late_stores, launch_facts, launch_parameters,
-    long_copies, loop_exits,
+    certain_cases, chosen_slots, chunk_ends, cold_values, constant_copies, copies, counted_ends,
+    dump, early_loads, exchanged_slots, fall_through, float, halves, inclusive_ranges,
+    invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores, launch_facts,
+    launch_parameters, long_copies, loop_exits,
 };
 use crate::linker::{
     lines, loads_first, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
@@ -169,6 +169,7 @@ fn compile_here(
     address_alignment::raise(&module);
     needless_barriers::remove(&module)?;
     counted_ends::replace(&module)?;
+    chunk_ends::replace(&module)?;
     narrow::decide(&module, &machine)?;
     other_rounds::join(&module)?;
     late_stores::delay(&module)?;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::early::{Early, Made};
 use super::guard::Guard;
+use super::last_rounds::{self, Left};
 use super::scopes::{drop_scopes, is_scope};
 use super::steps::Test;
 use crate::linker::block_copies::Copies;
@@ -29,7 +30,7 @@ pub(super) fn unroll<'c>(
     function: Value<'c>,
     found: &Loop<'c>,
     (test, count): (&Test<'c>, usize),
-    early: Option<&Early<'c>>,
+    early_loads: Option<&Early<'c>>,
 ) -> Option<Block<'c>> {
     let before = found.before;
     let (entry, behind) = (before.terminator()?, found.behind()?);
@@ -38,20 +39,20 @@ pub(super) fn unroll<'c>(
         before.push_jump(found.header);
         return None;
     };
-    let mut rounds = Rounds {
-        found,
-        maps: Vec::new(),
-    };
-    let mut early = early.map(|early| Made::before(early, found));
+    let mut rounds = Rounds::of(found);
+    let mut early = early_loads.map(|early| Made::before(early, found));
     let enters = early.as_ref().and_then(|early| early.enters);
     let both = |other| before.push_binary(opcode::AND, guard.enters, other);
     let enters = enters.map_or(guard.enters, both);
     let first = function.append_block();
-    before.push_branch(enters, first, found.header);
+    let last_rounds = early_loads.filter(|early| early.is_chain());
+    let left = last_rounds.map(|_| Left::in_block(function.append_block(), found));
+    let otherwise = left.as_ref().map_or(found.header, |left| left.block);
+    before.push_branch(enters, first, otherwise);
     let phis = found.header.phis().into_iter();
     let phis: Vec<_> = phis.map(|phi| (phi, first.push_phi(phi))).collect();
     let mut next = match &mut early {
-        Some(early) => early.put(function, first, &phis),
+        Some(early) => early.put(function, (first, &phis), otherwise),
         None => first,
     };
     let mut known = phis;
@@ -68,28 +69,47 @@ pub(super) fn unroll<'c>(
     }
     // Whether as many follow again; if not, the last round's test.
     let last = rounds.last();
-    let (rest, header) = (function.append_block(), found.header);
     let latch = last.block(found.latch);
     let mut again = guard.again(latch, |value| last.value(value));
     let next = |phi: Value<'c>| Some(last.value(phi.incoming_from(found.latch)?));
     if let Some(inside) = early.and_then(|early| early.are_inside(latch, next)) {
         again = latch.push_binary(opcode::AND, again, inside);
     }
-    latch.push_branch(again, first, rest);
-    let goes_on = last.value(test.comparison);
-    match test.again {
-        0 => rest.push_branch(goes_on, header, behind),
-        _ => rest.push_branch(goes_on, behind, header),
+    let rest = match &left {
+        Some(left) => left.block,
+        None => function.append_block(),
     };
-    for (phi, copy) in header.phis().into_iter().zip(first.phis()) {
+    latch.push_branch(again, first, rest);
+    for (phi, copy) in found.header.phis().into_iter().zip(first.phis()) {
         let values = (phi.incoming_from(before), phi.incoming_from(found.latch));
         if let (Some(at_first), Some(next)) = values {
             copy.add_incoming(at_first, before);
             copy.add_incoming(last.value(next), latch);
-            phi.add_incoming(last.value(next), rest);
         }
     }
-    rounds.leave(rest, &[]);
+    let goes_on = last.value(test.comparison);
+    let (goes_on, left) = match left.zip(last_rounds) {
+        Some((left, early)) => {
+            let goes_on = left.meet(&mut rounds, test, latch);
+            (goes_on, last_rounds::put(function, test, early, &left)?)
+        }
+        None => {
+            for phi in found.header.phis() {
+                if let Some(next) = phi.incoming_from(found.latch) {
+                    phi.add_incoming(last.value(next), rest);
+                }
+            }
+            (goes_on, found.header)
+        }
+    };
+    match test.again {
+        0 => rest.push_branch(goes_on, left, behind),
+        _ => rest.push_branch(goes_on, behind, left),
+    };
+    rounds.leave(&[(count - 1, rest)], &[]);
+    if left != found.header {
+        found.header.replace_incoming(before, &[]);
+    }
     Some(latch)
 }
 
@@ -100,10 +120,7 @@ pub(super) fn copy_without<'c>(
     found: &Loop<'c>,
     passed: &[(Block<'c>, Block<'c>)],
 ) -> Block<'c> {
-    let mut rounds = Rounds {
-        found,
-        maps: Vec::new(),
-    };
+    let mut rounds = Rounds::of(found);
     let first = function.append_block();
     rounds.add(function, first, &[]);
     let copy = rounds.last();
@@ -130,24 +147,48 @@ pub(super) fn copy_without<'c>(
         }
     }
     let passed: Vec<_> = passed.iter().map(|(block, _)| *block).collect();
-    rounds.leave(latch, &passed);
+    rounds.leave(&[(0, latch)], &passed);
     first
 }
 
 /// The copies so far.
-struct Rounds<'l, 'c> {
+pub(super) struct Rounds<'l, 'c> {
     found: &'l Loop<'c>,
     maps: Vec<Copies<'c>>,
 }
 
-impl<'c> Rounds<'_, 'c> {
-    fn last(&self) -> &Copies<'c> {
+impl<'l, 'c> Rounds<'l, 'c> {
+    pub(super) fn of(found: &'l Loop<'c>) -> Rounds<'l, 'c> {
+        Rounds {
+            found,
+            maps: Vec::new(),
+        }
+    }
+
+    pub(super) fn last(&self) -> &Copies<'c> {
         &self.maps[self.maps.len() - 1]
+    }
+
+    /// What stands for a value in each of them.
+    pub(super) fn values(&self, value: Value<'c>) -> Vec<Value<'c>> {
+        self.maps.iter().map(|map| map.value(value)).collect()
+    }
+
+    /// Lets a value stand for another one in the last of them.
+    pub(super) fn set_last(&mut self, value: Value<'c>, copy: Value<'c>) {
+        if let Some(last) = self.maps.last_mut() {
+            last.set(value, copy);
+        }
     }
 
     /// Adds a round that begins with the block `first`, where the values of `known` stand for the loop's. Its latch has no end yet; of the very first
     /// one the first block's phis have no values.
-    fn add(&mut self, function: Value<'c>, first: Block<'c>, known: &[(Value<'c>, Value<'c>)]) {
+    pub(super) fn add(
+        &mut self,
+        function: Value<'c>,
+        first: Block<'c>,
+        known: &[(Value<'c>, Value<'c>)],
+    ) {
         let Loop {
             header,
             latch,
@@ -187,8 +228,9 @@ impl<'c> Rounds<'_, 'c> {
         self.maps.push(map);
     }
 
-    /// Gives the phis behind the loop what the copies have for them: the last latch's leads there from `rest`, and no copies of `passed` do.
-    fn leave(&self, rest: Block<'c>, passed: &[Block<'c>]) {
+    /// Gives the phis behind the loop what the copies have for them: the latches of those in `ends` lead there from these blocks, those of the
+    /// others do not, and no copies of `passed` do.
+    pub(super) fn leave(&self, ends: &[(usize, Block<'c>)], passed: &[Block<'c>]) {
         let Loop { latch, blocks, .. } = self.found;
         let outside: HashSet<_> = blocks
             .iter()
@@ -200,9 +242,10 @@ impl<'c> Rounds<'_, 'c> {
                 if passed.contains(&from) {
                     continue;
                 }
-                // Of the last copy's latch that leads out, of the others none.
                 if from == *latch {
-                    phi.add_incoming(self.last().value(value), rest);
+                    for &(n, end) in ends {
+                        phi.add_incoming(self.maps[n].value(value), end);
+                    }
                     continue;
                 }
                 for map in self.maps.iter().filter(|map| map.has(from)) {

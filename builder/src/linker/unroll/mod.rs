@@ -24,6 +24,7 @@ mod conditions;
 mod copies;
 mod early;
 mod guard;
+mod last_rounds;
 mod rest;
 mod scopes;
 mod size;

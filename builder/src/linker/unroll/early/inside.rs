@@ -123,17 +123,26 @@ impl<'c> Stepping<'c> {
     /// Puts the greatest distance from the slice's start at which the loads of all copies are inside it at the end of a block, and whether
     /// there is one.
     pub(super) fn room(&self, block: Block<'c>) -> (Value<'c>, Value<'c>) {
+        self.room_of(block, self.all_bytes)
+    }
+
+    /// The same for the loads of one round.
+    pub(super) fn room_of_one(&self, block: Block<'c>) -> (Value<'c>, Value<'c>) {
+        self.room_of(block, self.bytes)
+    }
+
+    fn room_of(&self, block: Block<'c>, bytes: u64) -> (Value<'c>, Value<'c>) {
         let Slice { length, size, .. } = self.slice;
         let number = |number| Value::integer_like(number, length);
         // A number of the type, as it is that of bytes in memory.
         let all = block.push_binary(opcode::MUL, length, number(size));
-        let needed = number(self.all_bytes);
+        let needed = number(bytes);
         let room = block.push_binary(opcode::SUB, all, needed);
         let exists = block.push_comparison(predicate::LESS_OR_EQUAL, needed, all);
         (room, exists)
     }
 
-    /// Puts whether the loads of all copies are inside at the end of a block, where `address` is the lowest of their first round.
+    /// Puts whether the loads that this is the room of are inside at the end of a block, where `address` is the lowest of their first round.
     pub(super) fn is_inside(
         &self,
         block: Block<'c>,
