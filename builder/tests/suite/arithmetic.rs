@@ -147,6 +147,13 @@ fn wide_integers_are_divided_without_a_loop() {
 }
 
 #[test]
+fn many_wide_divisions_are_calls() {
+    let body = body(features(), "many_wide_quotients");
+    assert_eq!(count(&body, "rcp.approx.ftz.f32"), 0, "{body:#?}");
+    assert_eq!(count(&body, "__warpsmith_quotient_u128"), 17, "{body:#?}");
+}
+
+#[test]
 fn what_depends_on_a_divisor_alone_leaves_the_loop() {
     let body = body(features(), "wide_power");
     let labels = body.iter().position(|line| line.starts_with("$L__BB"));

@@ -69,3 +69,29 @@ pub fn by_constants(n: u128) -> [u128; 10] {
         (signed / -64) as u128,
     ]
 }
+
+/// What [`chained()`] gives.
+#[kernel]
+pub fn wide_quotients_in_a_chain(pairs: &[[u128; 2]], mut out: PerThread<[[u128; 2]]>) {
+    if let (Some(&pair), Some(out)) = (pairs.get(thread::index()), out.mine()) {
+        *out = chained(pair);
+    }
+}
+
+/// So many divisions, with a sign and without one, that the linker calls them in the place of inlining them.
+pub fn chained([n, d]: [u128; 2]) -> [u128; 2] {
+    let mut unsigned = n;
+    let mut signed = d as i128;
+    macro_rules! steps {
+        ($($step:literal)*) => {
+            $(
+                let divisor = d.rotate_left($step);
+                unsigned = unsigned.rotate_left(41) ^ n.checked_div(divisor).unwrap_or($step);
+                let rest = signed.checked_rem(unsigned as i128 >> $step);
+                signed = signed.wrapping_mul(5) ^ rest.unwrap_or(-$step);
+            )*
+        };
+    }
+    steps!(1 9 17 30 43 56 64 77 90 103 116 127);
+    [unsigned, signed as u128]
+}

@@ -131,3 +131,18 @@ fn wide_numbers_are_divided_by_constants() {
         assert_eq!(got, kernels::by_constants(n), "{n}");
     }
 }
+
+#[test]
+fn many_divisions_in_one_kernel_agree_with_the_host() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::wide_quotients_in_a_chain).unwrap();
+    let pairs = pairs();
+    let numbers = stream.upload(&pairs).unwrap();
+    let mut out = stream.zeroed::<[u128; 2]>(pairs.len()).unwrap();
+    let grid = Grid::cover(pairs.len(), 128);
+    stream.launch(&kernel, grid, (&numbers, &mut out)).unwrap();
+    for (got, pair) in stream.download(&out).unwrap().into_iter().zip(pairs) {
+        assert_eq!(got, kernels::chained(pair), "{pair:?}");
+    }
+}
