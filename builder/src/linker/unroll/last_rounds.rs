@@ -16,8 +16,8 @@
 //! uses to that one.
 
 use super::ROUNDS;
-use super::copies::Rounds;
 use super::early::{Early, Made};
+use super::rounds::Rounds;
 use super::scopes::is_scope;
 use super::steps::Test;
 use crate::linker::harmless::is_harmless;

@@ -26,6 +26,7 @@ mod early;
 mod guard;
 mod last_rounds;
 mod rest;
+mod rounds;
 mod scopes;
 mod size;
 mod step;
