@@ -14,6 +14,7 @@ fn an_array_whose_indices_constant_rounds_decide_is_in_registers() {
         "array_of_triangle",
         "array_by_value",
         "array_of_doubled_steps",
+        "array_of_numbered_words",
     ] {
         let body = body(features(), kernel);
         assert!(!is_in_local_memory(&body), "{kernel}: {body:#?}");

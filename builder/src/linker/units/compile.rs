@@ -114,6 +114,7 @@ fn compile_here(
     if exchanged_slots::release_others(&module, &mut exchanging) {
         module.run_passes(THREAD_JUMPS, None)?;
     }
+    module.run_passes(THREAD_AGAIN, None)?;
     one_way_back::keep(&module);
     panics::redirect_literals(&module);
     sites.replace_formatted(&module, is_kernel);
@@ -242,6 +243,10 @@ fn compile_here(
 /// MIR has a pass for it, too, but that one duplicates barriers and is off.
 const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
     correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>)))";
+
+/// Threads jumps through what only the last of these passes has decided: the address of an element of a slot, of which a comparison with null was not known
+/// to fail while it was computed from two pointers. LLVM's own pipeline threads them twice, too.
+const THREAD_AGAIN: &str = "function(jump-threading,simplifycfg,instcombine<no-verify-fixpoint>)";
 
 /// Threads jumps through what a branch has decided: an iterator's `Option` that is a phi of null and of an element's address.
 const THREAD_DECIDED: &str = "function(instcombine<no-verify-fixpoint>,jump-threading)";
