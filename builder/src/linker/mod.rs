@@ -70,6 +70,7 @@ mod replaced;
 mod requirements;
 mod second_copy;
 mod shared;
+mod short_minima;
 mod short_names;
 mod signature;
 mod spaces;

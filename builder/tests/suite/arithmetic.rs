@@ -183,3 +183,15 @@ fn wide_divisions_of_words_are_narrow() {
     // Of the division of 128 bits there is nothing.
     assert_eq!(count(&body, "clz."), 0, "{body:#?}");
 }
+
+#[test]
+fn short_minima_and_maxima_are_made_in_32_bits() {
+    let body = body(features(), "short_extremes");
+    for (wide, short) in [("max.u32", "max.u16"), ("min.s32", "min.s16")] {
+        // That of a byte and 0 is the byte.
+        assert!(count(&body, wide) >= 3, "{body:#?}");
+        assert_eq!(count(&body, short), 0, "{body:#?}");
+    }
+    // From one to the next nothing is extended.
+    assert!(count(&body, "cvt.") <= 10, "{body:#?}");
+}

@@ -21,8 +21,8 @@ use crate::linker::{
     optional_references, other_rounds, panic_tails, panics, pointer_values,
 };
 use crate::linker::{
-    replaced, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways, twin_counters,
-    unroll,
+    replaced, short_minima, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways,
+    twin_counters, unroll,
 };
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
@@ -202,6 +202,7 @@ fn compile_here(
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
     halves::pair(&module);
+    short_minima::widen(&module);
     swaps::through_registers(&module);
     long_copies::split(&module);
     loop_exits::join(&module);
