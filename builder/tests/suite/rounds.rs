@@ -62,3 +62,12 @@ fn all_chunks_but_the_last_are_whole_ones() {
     let is_end = |line: &&&str| line.starts_with("setp.gt.u64") && line.ends_with(" 32;");
     assert_eq!(body.iter().filter(is_end).count(), 1, "{body:#?}");
 }
+
+#[test]
+fn windows_are_read_by_several_rounds_at_once() {
+    let body = body(features(), "first_around");
+    let parts = body.split(|line| line.ends_with(':') || line.contains("bra"));
+    let loads = parts.map(|part| count(part, "ld.global")).max();
+    // The second corner of a window is the first one of the next.
+    assert_eq!(loads, Some(5), "{body:#?}");
+}

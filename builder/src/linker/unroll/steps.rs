@@ -55,6 +55,14 @@ impl<'c> Test<'c> {
         let (less, more, until) = match (comparison.predicate(), again) {
             (predicate::LESS, 0) | (predicate::GREATER_OR_EQUAL, 1) => (left, right, Until::Past),
             (predicate::GREATER, 0) | (predicate::LESS_OR_EQUAL, 1) => (right, left, Until::Past),
+            (predicate::LESS_OR_EQUAL, 0) | (predicate::GREATER, 1) => {
+                let (less, more) = as_less(left, right)?;
+                (less, more, Until::Past)
+            }
+            (predicate::GREATER_OR_EQUAL, 0) | (predicate::LESS, 1) => {
+                let (less, more) = as_less(right, left)?;
+                (less, more, Until::Past)
+            }
             (predicate::NOT_EQUAL, 0) | (predicate::EQUAL, 1) => {
                 // Whichever way round they come nearer.
                 let other_changes = !changes.is_inside(left);
@@ -94,6 +102,20 @@ impl<'c> Test<'c> {
             until,
             bits,
         })
+    }
+}
+
+/// The numbers of which the first one is less than the second one where the first one of these is at most the second one, if one of them is a constant: the
+/// constant is another one then.
+fn as_less<'c>(at_most: Value<'c>, least: Value<'c>) -> Option<(Value<'c>, Value<'c>)> {
+    let bits = least.integer_bits().filter(|bits| *bits <= 64)?;
+    let constant = |number| Value::integer_like(number, least);
+    match (at_most.as_integer(), least.as_integer()) {
+        (Some(number), _) => Some((constant(number.checked_sub(1)?), least)),
+        (_, Some(number)) if number < u64::MAX >> (64 - bits) => {
+            Some((at_most, constant(number + 1)))
+        }
+        _ => None,
     }
 }
 
