@@ -10,8 +10,8 @@
 //! loop, so that it is made once for each number of rounds. With one block that both exits lead to, which branches by where a thread comes
 //! from, it is made by all threads together.
 //!
-//! Only where the exit by what was read leads to much that the exit by the counter leaves out: a search, behind which most threads have
-//! something to do. A comparison, in which most threads leave early for nothing, gains nothing by it.
+//! Only where the exit by what was read or computed leads to much that the exit by the counter leaves out: a search, behind which most threads have
+//! something to do. Threads that go past the loop to there go through that block, too. A comparison, in which most threads leave early for nothing, gains nothing by it.
 //!
 //! A panic is an exit, too: what follows it has branches, and ptxas may then take the panic, and not what is behind the loop, for the place where
 //! threads meet that have left. So the panics of a loop are behind its one exit as well, where much is left to do and nothing counts the rounds, or no
@@ -119,22 +119,23 @@ impl<'c> Edges<'c> {
         Edges { all, plain, cold }
     }
 
-    /// Adds the edges from elsewhere to the only block behind, but for panics: from copies of the rounds, or past the loop. Threads that come from there meet the
-    /// others then.
-    fn add_others(&mut self, flow: &Flow<'c>, blocks: &[Block<'c>]) {
-        let [only] = self.plain[..] else {
-            return;
-        };
-        let from = flow.dominators.before(only);
-        let begins_loop = from
-            .iter()
-            .any(|from| flow.dominators.dominates(only, *from));
+    /// Adds the edges from elsewhere to a block behind: from copies of the rounds, or past the loop. Threads that come from there meet the others then.
+    fn add_others(
+        &mut self,
+        flow: &Flow<'c>,
+        blocks: &[Block<'c>],
+        to: Block<'c>,
+        is_near: impl Fn(Block<'c>) -> bool,
+    ) {
+        let from = flow.dominators.before(to);
+        let begins_loop = from.iter().any(|from| flow.dominators.dominates(to, *from));
         if begins_loop {
             return;
         }
-        for from in from.into_iter().filter(|from| !blocks.contains(from)) {
-            if !self.all.contains(&(from, only)) {
-                self.all.push((from, only));
+        let others = from.into_iter().filter(|from| !blocks.contains(from));
+        for from in others.filter(|from| is_near(*from)) {
+            if !self.all.contains(&(from, to)) {
+                self.all.push((from, to));
             }
         }
     }
@@ -159,23 +160,30 @@ impl<'c> Exits<'c> {
     fn of(flow: &Flow<'c>, header: Block<'c>, blocks: &[Block<'c>]) -> Option<Exits<'c>> {
         let mut edges = Edges::of(flow, blocks);
         let round = Round { header, blocks };
-        let is_worth_it = match edges.plain[..] {
+        // Where most threads go on that leave the loop.
+        let most = match edges.plain[..] {
             [only] => {
                 let behind = reached(flow, &[only], header);
-                !edges.cold.is_empty()
+                let is_worth_it = !edges.cold.is_empty()
                     && is_much(flow, &behind, None)
-                    && round.may_part(flow, &behind)
+                    && round.may_part(flow, &behind);
+                is_worth_it.then_some(only)
             }
             [one, other] => {
-                round.searches(flow, &edges, one, other) || round.searches(flow, &edges, other, one)
+                let mut ways = [(one, other), (other, one)].into_iter();
+                ways.find(|(found, otherwise)| round.searches(flow, &edges, *found, *otherwise))
+                    .map(|(found, _)| found)
             }
-            _ => false,
-        };
-        if !is_worth_it || blocks.iter().any(|block| may_wait(*block)) {
+            _ => None,
+        }?;
+        if blocks.iter().any(|block| may_wait(*block)) {
             return None;
         }
         let is_search = edges.plain.len() > 1;
-        edges.add_others(flow, blocks);
+        // What else leads to the end of a search is much.
+        edges.add_others(flow, blocks, most, |from| {
+            !is_search || flow.dominators.dominates(from, header)
+        });
         let behind = [edges.plain, edges.cold].concat();
         let reached = reached(flow, &behind, header);
         let made = blocks.iter().flat_map(|block| block.instructions());
@@ -332,7 +340,7 @@ impl<'c> Round<'_, 'c> {
         true
     }
 
-    /// Whether it is left for one block by what was read, for another one otherwise, and much is done behind the first one alone.
+    /// Whether it is left for one block by what was read or computed, for another one otherwise, and much is done behind the first one alone.
     fn searches(
         &self,
         flow: &Flow<'c>,
@@ -340,10 +348,15 @@ impl<'c> Round<'_, 'c> {
         found: Block<'c>,
         otherwise: Block<'c>,
     ) -> bool {
-        let mut plain = edges.all.iter().filter(|(_, to)| !flow.cold.contains(to));
-        let is_search = plain.all(|(from, to)| {
-            is_by_what_was_read(*from, self.blocks, self.header) == (*to == found)
-        });
+        let leads_to_found = |leads: &dyn Fn(Block<'c>) -> bool| {
+            let mut plain = edges.all.iter().filter(|(_, to)| !flow.cold.contains(to));
+            plain.all(|(from, to)| leads(*from) == (*to == found))
+        };
+        let is_search = leads_to_found(&|from| is_by_what_was_read(from, self.blocks, self.header))
+            || leads_to_found(&|from| {
+                let condition = from.terminator().and_then(|end| end.operand(0));
+                condition.is_some_and(|condition| !self.is_counted(condition))
+            });
         is_search && {
             let [found, otherwise] = [found, otherwise].map(|to| reached(flow, &[to], self.header));
             is_much(flow, &found, Some(&otherwise))

@@ -51,6 +51,26 @@ fn threads_that_leave_a_loop_at_two_places_meet_before_what_is_left() {
 }
 
 #[test]
+fn so_do_those_that_leave_it_by_what_they_computed_or_go_past_it() {
+    let body = body(features(), "number_behind_squares");
+    let square = position(&body, "mul.lo");
+    let past = body[..square]
+        .iter()
+        .rposition(|line| line.starts_with('@'));
+    let past = past.expect("a condition whether to enter the loop");
+    // What is passed on the ways from there before they meet has none of the loads that follow.
+    let is_end = |line: &usize| successors(&body, *line).next().is_none();
+    let all_ways = (past + 1..body.len()).map(|line| reached(&body, past, line));
+    let before = all_ways.filter(|reached| !reached.iter().any(is_end));
+    let before = before.min_by_key(HashSet::len).expect("they meet");
+    assert!(before.contains(&square), "{body:#?}");
+    let loads = before
+        .iter()
+        .filter(|line| body[**line].contains("ld.global"));
+    assert_eq!(loads.count(), 0, "{body:#?}");
+}
+
+#[test]
 fn a_loop_with_little_behind_it_is_left_alone() {
     assert!(loads_before_ways_meet("first_behind_blanks", "ld.global") > 1);
 }
