@@ -204,6 +204,20 @@ impl<'c> Module<'c> {
         unsafe { (api.LLVMABISizeOfType)((api.LLVMGetModuleDataLayout)(self.raw), ty) }
     }
 
+    /// How many bytes a store of a value of type `ty` overwrites: none behind it, as `size_of` counts them. `None` of structures and arrays, whose padding it
+    /// may leave.
+    pub fn stored_size_of(&self, ty: sys::TypeRef) -> Option<u64> {
+        const STRUCTURE: i32 = 10;
+        const ARRAY: i32 = 11;
+        let api = self.context.api;
+        // SAFETY: the type belongs to this context; the layout is the module's own.
+        unsafe {
+            let is_aggregate = matches!((api.LLVMGetTypeKind)(ty), STRUCTURE | ARRAY);
+            let layout = (api.LLVMGetModuleDataLayout)(self.raw);
+            (!is_aggregate).then(|| (api.LLVMStoreSizeOfType)(layout, ty))
+        }
+    }
+
     /// Sets the target triple and the data layout of `machine`.
     pub fn set_target(&self, machine: &TargetMachine<'c>) {
         let api = self.context.api;

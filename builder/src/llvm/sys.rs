@@ -134,6 +134,7 @@ api! { every version {
     fn LLVMDisposeTargetData(TargetDataRef);
     fn LLVMGetModuleDataLayout(ModuleRef) -> TargetDataRef;
     fn LLVMABISizeOfType(TargetDataRef, TypeRef) -> u64;
+    fn LLVMStoreSizeOfType(TargetDataRef, TypeRef) -> u64;
     fn LLVMCreatePassBuilderOptions() -> PassOptionsRef;
     fn LLVMDisposePassBuilderOptions(PassOptionsRef);
     fn LLVMRunPasses(ModuleRef, *const c_char, TargetMachineRef, PassOptionsRef) -> ErrorRef;

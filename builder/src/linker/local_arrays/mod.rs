@@ -6,7 +6,6 @@
 //! marked loops from the inside outwards, and makes values of the array behind it. All that is computed here is which loops are worth it:
 //! LLVM finds out by itself whether it may, so that nothing depends on it but speed.
 
-mod evaluate;
 mod needs;
 mod nest;
 

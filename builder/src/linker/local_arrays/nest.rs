@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
-use super::evaluate::Numbers;
+use crate::linker::evaluate::Numbers;
 use crate::linker::loops::{self, Loop};
 use crate::llvm::{Block, Module, Value, opcode};
 

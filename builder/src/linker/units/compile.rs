@@ -18,7 +18,7 @@ use crate::linker::{
 };
 use crate::linker::{
     lines, loads_first, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
-    optional_references, other_rounds, panic_tails, panics, pointer_values,
+    optional_references, other_rounds, overwritten_arrays, panic_tails, panics, pointer_values,
 };
 use crate::linker::{
     replaced, short_minima, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways,
@@ -177,6 +177,7 @@ fn compile_here(
     narrow::short_lengths::run(&module);
     invariant_loads::hoist(&module)?;
     early_loads::make(&module);
+    overwritten_arrays::leave_out(&module)?;
     unroll::run(&module)?;
     twin_counters::join(&module);
     // After unrolling: the copies of a round have the counter of their remainders in common.

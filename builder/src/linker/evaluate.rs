@@ -69,6 +69,7 @@ impl<'m, 'c> Numbers<'m, 'c> {
         let number = match value.opcode() {
             opcode::ALLOCA => self.address(value),
             opcode::ZEXT | opcode::TRUNC | opcode::FREEZE => self.of(value.operand(0)?)?,
+            opcode::ADDRESS_SPACE_CAST if bits == 64 => self.of(value.operand(0)?)?,
             opcode::SEXT => self.signed(value.operand(0)?)? as u64,
             opcode::SELECT => match self.of(value.operand(0)?)? {
                 0 => self.of(value.operand(2)?)?,
