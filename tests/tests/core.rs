@@ -52,6 +52,8 @@ mod stores;
 mod switches;
 #[path = "core/texture/mod.rs"]
 mod texture;
+#[path = "core/utf16.rs"]
+mod utf16;
 #[path = "core/views.rs"]
 mod views;
 #[path = "core/warps.rs"]

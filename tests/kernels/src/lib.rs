@@ -53,6 +53,7 @@ pub mod steps;
 pub mod stores;
 pub mod switches;
 pub mod texture;
+pub mod utf16;
 pub mod views;
 pub mod warps;
 pub mod wide_integers;
