@@ -18,6 +18,8 @@ mod faults;
 mod floats;
 #[path = "core/index32.rs"]
 mod index32;
+#[path = "core/insertions.rs"]
+mod insertions;
 #[path = "core/language.rs"]
 mod language;
 #[path = "core/levels.rs"]

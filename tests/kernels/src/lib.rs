@@ -31,6 +31,7 @@ pub mod guide;
 pub mod guide_memory;
 pub mod half;
 pub mod index32;
+pub mod insertions;
 pub mod language;
 pub mod local_arrays;
 pub mod local_atomics;
