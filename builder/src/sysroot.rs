@@ -14,7 +14,7 @@ use crate::error::{BuildError, IoContext};
 use crate::toolchain::Toolchain;
 
 /// Raised when a change here makes older cached sysroots wrong.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 
 /// The file that lists the archives and their metadata with their sizes, written last.
 const CONTENTS: &str = "contents.json";

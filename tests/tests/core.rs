@@ -18,6 +18,8 @@ mod faults;
 mod floats;
 #[path = "core/index32.rs"]
 mod index32;
+#[path = "core/insertions.rs"]
+mod insertions;
 #[path = "core/language.rs"]
 mod language;
 #[path = "core/levels.rs"]
@@ -52,6 +54,8 @@ mod stores;
 mod switches;
 #[path = "core/texture/mod.rs"]
 mod texture;
+#[path = "core/utf16.rs"]
+mod utf16;
 #[path = "core/views.rs"]
 mod views;
 #[path = "core/warps.rs"]

@@ -550,6 +550,15 @@ fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
     assert!(branches.len() <= 3, "{branches:?}");
 }
 
+/// What a search has found is moved in registers, wherever it is.
+#[test]
+fn elements_that_are_moved_are_in_no_local_memory() {
+    let local = ["ld.local", "st.local"];
+    for kernel in ["inserted_least", "inserted_at_front"] {
+        assert_eq!(selected(SM_90, kernel, &local), [""; 0], "{kernel}");
+    }
+}
+
 /// A panic whose place and message are known is stores and an exit, once in each kernel; what needs formatting is a call.
 #[test]
 fn a_panic_at_a_known_place_is_no_call() {

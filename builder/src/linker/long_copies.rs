@@ -76,6 +76,18 @@ fn split_one<'c>(module: &Module<'c>, call: Value<'c>) {
     call.erase();
 }
 
+/// Takes one of `size` bytes apart into words of at most 8 bytes; whether it begins at words.
+pub(super) fn split_into_words(call: Value<'_>, size: u64) -> bool {
+    let Some(mut of) = Transfer::of(call) else {
+        return false;
+    };
+    of.alignment = of.alignment.min(8);
+    let start = call.operand(SIZE).map(|like| Value::integer_like(0, like));
+    start.inspect(|start| of.put(call, *start, size));
+    call.erase();
+    true
+}
+
 /// A copy or a fill, by more than a byte at once.
 struct Transfer<'c> {
     call: Value<'c>,
@@ -229,7 +241,7 @@ impl<'c> Transfer<'c> {
 }
 
 /// What an address is a multiple of.
-fn alignment(call: Value<'_>, operand: u32) -> u64 {
+pub(super) fn alignment(call: Value<'_>, operand: u32) -> u64 {
     let is = |value: &Value<'_>, code| value.is_instruction() && value.opcode() == code;
     let pointer = call.operand(operand);
     let slot = match pointer {

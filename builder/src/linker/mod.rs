@@ -52,6 +52,7 @@ mod loop_counters;
 mod loop_exits;
 mod loops;
 mod meetings;
+mod moved_elements;
 mod narrow;
 mod needless_barriers;
 mod offsets;

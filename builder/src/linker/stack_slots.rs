@@ -10,6 +10,11 @@ pub(super) fn is_lifetime(call: Value<'_>) -> bool {
     call.is_call_of(&["llvm.lifetime."])
 }
 
+/// Whether a call copies or fills memory that is not volatile.
+pub(super) fn is_copy(call: Value<'_>) -> bool {
+    call.is_call_of(&COPIES) && call.operand(3).and_then(Value::as_integer) == Some(0)
+}
+
 /// Whether a call that is given a slot's address leaves the slot to be split.
 pub(super) fn is_split(call: Value<'_>) -> bool {
     let Some(callee) = call.callee() else {

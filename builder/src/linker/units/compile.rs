@@ -17,8 +17,9 @@ use crate::linker::{
     launch_parameters, long_copies, loop_exits,
 };
 use crate::linker::{
-    lines, loads_first, local_alignment, local_arrays, narrow, needless_barriers, one_way_back,
-    optional_references, other_rounds, overwritten_arrays, panic_tails, panics, pointer_values,
+    lines, loads_first, local_alignment, local_arrays, moved_elements, narrow, needless_barriers,
+    one_way_back, optional_references, other_rounds, overwritten_arrays, panic_tails, panics,
+    pointer_values,
 };
 use crate::linker::{
     replaced, short_minima, spaces, stores_of_parts, swaps, symbols, thread_exits, three_ways,
@@ -158,6 +159,18 @@ fn compile_here(
         module.run_passes(PIPELINE, Some(&machine))?;
     }
     one_way_back::release_needless(&module);
+    if moved_elements::are_there(&module) {
+        module.run_passes(THREAD_DECIDED, None)?;
+    }
+    let moving = moved_elements::separate(&module);
+    if !moving.is_empty() {
+        module.run_passes(REFERENCES, Some(&machine))?;
+        moved_elements::split(&module, &moving);
+        module.run_passes(PIPELINE, Some(&machine))?;
+        if moved_elements::join(&module, &moving) {
+            module.run_passes(REFERENCES, Some(&machine))?;
+        }
+    }
     if chosen_slots::resolve(&module) {
         module.run_passes(CHOSEN_SLOTS, Some(&machine))?;
     }
