@@ -54,6 +54,8 @@ mod stores;
 mod switches;
 #[path = "core/texture/mod.rs"]
 mod texture;
+#[path = "core/tables.rs"]
+mod tables;
 #[path = "core/utf16.rs"]
 mod utf16;
 #[path = "core/views.rs"]

@@ -53,6 +53,7 @@ pub mod statics;
 pub mod steps;
 pub mod stores;
 pub mod switches;
+pub mod tables;
 pub mod texture;
 pub mod utf16;
 pub mod views;
