@@ -52,10 +52,10 @@ mod steps;
 mod stores;
 #[path = "core/switches.rs"]
 mod switches;
-#[path = "core/texture/mod.rs"]
-mod texture;
 #[path = "core/tables.rs"]
 mod tables;
+#[path = "core/texture/mod.rs"]
+mod texture;
 #[path = "core/utf16.rs"]
 mod utf16;
 #[path = "core/views.rs"]
