@@ -122,11 +122,6 @@ fn zeros(kernel: &str) -> usize {
 #[test]
 fn an_array_that_rounds_fill_does_not_begin_with_zeros() {
     // The first row.
-    eprintln!(
-        "{:#?} {:#?}",
-        body(features(), "table_of_all_rows"),
-        body(features(), "table_of_every_other_word")
-    );
     assert_eq!(zeros("table_of_all_rows"), 9);
 }
 
