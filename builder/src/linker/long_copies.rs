@@ -76,16 +76,15 @@ fn split_one<'c>(module: &Module<'c>, call: Value<'c>) {
     call.erase();
 }
 
-/// Takes one of `size` bytes apart into words of at most 8 bytes; whether it begins at words.
-pub(super) fn split_into_words(call: Value<'_>, size: u64) -> bool {
+/// Takes one of `size` bytes apart into words of at most 8 bytes, if it is a plain one.
+pub(super) fn split_into_words(call: Value<'_>, size: u64) {
     let Some(mut of) = Transfer::of(call) else {
-        return false;
+        return;
     };
     of.alignment = of.alignment.min(8);
     let start = call.operand(SIZE).map(|like| Value::integer_like(0, like));
     start.inspect(|start| of.put(call, *start, size));
     call.erase();
-    true
 }
 
 /// A copy or a fill, by more than a byte at once.

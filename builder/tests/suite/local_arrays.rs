@@ -102,37 +102,20 @@ fn rows_that_are_exchanged_keep_their_alignment() {
     assert!(local_loads("rows_of_64_bytes") < 16);
 }
 
-/// How many zeros a kernel stores in local memory, in words.
-fn zeros(kernel: &str) -> usize {
-    let body = body(features(), kernel);
-    assert!(is_in_local_memory(&body), "{kernel}: {body:#?}");
-    let stores = body.iter().filter(|line| line.starts_with("st.local."));
-    let zeros = stores.filter_map(|line| {
-        let value = line.rsplit_once("], ")?.1;
-        let words = match line.contains(".b64") {
-            true => 2,
-            false => 1,
-        };
-        (value == "0;" || value == "{0, 0, 0, 0};" || value == "{0, 0};")
-            .then(|| words * value.matches('0').count())
-    });
-    zeros.sum()
-}
-
 #[test]
 fn an_array_that_rounds_fill_does_not_begin_with_zeros() {
     // The first row.
-    assert_eq!(zeros("table_of_all_rows"), 9);
+    assert_eq!(stored_zeros("table_of_all_rows"), 9);
 }
 
 #[test]
 fn what_may_be_read_of_an_array_before_it_is_written_begins_with_zeros() {
     // The first one, and those that are not filled.
-    assert!(zeros("table_of_some_rows") >= 5 * 9);
-    assert_eq!(zeros("table_of_any_rows"), 24 * 9);
+    assert!(stored_zeros("table_of_some_rows") >= 5 * 9);
+    assert_eq!(stored_zeros("table_of_any_rows"), 24 * 9);
     for kernel in ["table_until_found", "table_of_its_own"] {
-        assert_eq!(zeros(kernel), 96, "{kernel}");
+        assert_eq!(stored_zeros(kernel), 96, "{kernel}");
     }
     // Their loop makes sixteen of them at once.
-    assert!(zeros("table_of_every_other_word") > 15);
+    assert!(stored_zeros("table_of_every_other_word") > 15);
 }

@@ -25,6 +25,7 @@ mod order;
 mod panics;
 mod projects;
 mod rounds;
+mod stacks;
 mod stores;
 mod support;
 mod switches;

@@ -135,3 +135,20 @@ pub fn successors(body: &[&str], line: usize) -> impl Iterator<Item = usize> {
     let behind = (!ends && line + 1 < body.len()).then_some(line + 1);
     behind.into_iter().chain(goal)
 }
+
+/// How many zeros a kernel stores in local memory, in words.
+pub fn stored_zeros(kernel: &str) -> usize {
+    let body = body(features(), kernel);
+    assert!(count(&body, ".local") > 0, "{kernel}: {body:#?}");
+    let stores = body.iter().filter(|line| line.starts_with("st.local."));
+    let zeros = stores.filter_map(|line| {
+        let value = line.rsplit_once("], ")?.1;
+        let words = match line.contains(".b64") {
+            true => 2,
+            false => 1,
+        };
+        (value == "0;" || value == "{0, 0, 0, 0};" || value == "{0, 0};")
+            .then(|| words * value.matches('0').count())
+    });
+    zeros.sum()
+}

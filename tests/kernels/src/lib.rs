@@ -49,6 +49,7 @@ pub mod panics;
 pub mod rounds;
 pub mod safe;
 pub mod shared_memory;
+pub mod stacks;
 pub mod statics;
 pub mod steps;
 pub mod stores;

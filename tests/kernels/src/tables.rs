@@ -1,5 +1,6 @@
 //! Local arrays that are filled before something is read of them, wholly or in part. What each kernel computes the host computes by the same function.
 
+use crate::stacks;
 use warpsmith_device::prelude::*;
 
 /// A number of those that a table is filled with.
@@ -93,7 +94,7 @@ pub fn by_seven(seed: u32, place: u32) -> u32 {
 }
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident $function:ident)*) => ($(
+    ($($(#[$doc:meta])* $kernel:ident $function:path)*) => ($(
         $(#[$doc])*
         #[kernel]
         pub fn $kernel(seeds: &[u32], places: &[u32], mut out: PerThread<[u32]>) {
@@ -120,4 +121,12 @@ kernels! {
     filled_of_its_own of_its_own
     /// [`by_seven`]
     filled_by_seven by_seven
+    /// [`stacks::by_one`]
+    stack_by_one stacks::by_one
+    /// [`stacks::of_tree`]
+    stack_of_tree stacks::of_tree
+    /// [`stacks::by_last`]
+    stack_by_last stacks::by_last
+    /// [`stacks::with_gaps`]
+    stack_with_gaps stacks::with_gaps
 }

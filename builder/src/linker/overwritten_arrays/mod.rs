@@ -7,12 +7,17 @@
 //! ```
 //!
 //! In Rust an array begins with something, where C++ leaves it as it is. An array whose indices are not constant is in local memory, and each thread stores
-//! all of it. LLVM takes away a store that another one overwrites, but not one that the rounds of a loop overwrite together.
+//! all of it. LLVM takes away a store that another one overwrites, but not one that the rounds of a loop overwrite together, and not what is on a stack above
+//! its top.
 
 mod accesses;
 mod filled;
+mod places;
+mod stacks;
 
-use super::loops;
+use rustc_hash::FxHashMap as HashMap;
+
+use super::loops::{self, Loop};
 use super::narrow::dominators::Dominators;
 use crate::llvm::{Module, Value, opcode};
 use accesses::{Accesses, Beginning};
@@ -55,24 +60,50 @@ fn leave_out_in<'c>(module: &Module<'c>, function: Value<'c>) {
     let dominators = Dominators::of(function);
     let loops = loops::all(function);
     for array in arrays(module, function) {
-        for found in &loops {
-            let before = |beginning: &&Beginning<'c>| {
-                dominators.dominates(beginning.instruction.block(), found.before)
-            };
-            let beginnings: Vec<_> = array.beginnings.iter().filter(before).collect();
-            if beginnings.is_empty() {
-                continue;
-            }
-            let Some(overwritten) =
-                filled::before_reads(module, &dominators, &loops, (found, &array))
-            else {
-                continue;
-            };
+        if !leave_out_filled(module, &dominators, &loops, &array) {
+            leave_out_above(module, &dominators, &array);
+        }
+    }
+}
+
+/// Leaves out what the rounds of a loop overwrite; whether they do.
+fn leave_out_filled<'c>(
+    module: &Module<'c>,
+    dominators: &Dominators<'c>,
+    loops: &[Loop<'c>],
+    array: &Accesses<'c>,
+) -> bool {
+    for found in loops {
+        let before = |beginning: &&Beginning<'c>| {
+            dominators.dominates(beginning.instruction.block(), found.before)
+        };
+        let beginnings: Vec<_> = array.beginnings.iter().filter(before).collect();
+        if beginnings.is_empty() {
+            continue;
+        }
+        if let Some(overwritten) = filled::before_reads(module, dominators, loops, (found, array)) {
             for beginning in beginnings {
                 beginning.leave_out(&overwritten);
             }
             // Those that are left are not as they were found.
-            break;
+            return true;
+        }
+    }
+    false
+}
+
+/// Leaves out what an array that is used as a stack begins with above its first top. It may begin in several blocks: those of a kernel's versions.
+fn leave_out_above<'c>(module: &Module<'c>, dominators: &Dominators<'c>, array: &Accesses<'c>) {
+    let mut tops = HashMap::default();
+    for beginning in &array.beginnings {
+        let block = beginning.instruction.block();
+        tops.entry(block)
+            .or_insert_with(|| stacks::read_from_start(module, dominators, array, block));
+    }
+    for beginning in &array.beginnings {
+        if let Some(top) = tops[&beginning.instruction.block()] {
+            let is_above: Vec<_> = (0..array.size).map(|byte| byte >= top).collect();
+            beginning.leave_out(&is_above);
         }
     }
 }
