@@ -22,6 +22,8 @@ pub(super) struct Accesses<'c> {
 /// A plain store, or a `memset`, at a constant place.
 pub(super) struct Beginning<'c> {
     pub instruction: Value<'c>,
+    /// The address of its first byte.
+    pointer: Value<'c>,
     /// The number of its first byte.
     pub start: u64,
     /// How many there are.
@@ -101,6 +103,7 @@ impl<'c> Accesses<'c> {
         if let Some(start) = start.filter(is_inside) {
             self.beginnings.push(Beginning {
                 instruction,
+                pointer,
                 start,
                 bytes,
             });
@@ -117,7 +120,16 @@ impl<'c> Beginning<'c> {
             .rposition(|is_overwritten| !is_overwritten);
         let length = self.instruction.operand(2);
         match (left, length) {
-            (None, _) => self.instruction.erase(),
+            (None, _) => {
+                self.instruction.erase();
+                // Later passes count a kernel's instructions.
+                if self.pointer.is_instruction()
+                    && self.pointer.opcode() == opcode::GET_ELEMENT_POINTER
+                    && self.pointer.is_unused()
+                {
+                    self.pointer.erase();
+                }
+            }
             (Some(last), Some(length)) if self.instruction.is_call() => {
                 let shorter = Value::integer_like(last as u64 + 1, length);
                 self.instruction.set_operand(2, shorter);

@@ -187,10 +187,11 @@ fn compile_here(
     narrow::decide(&module, &machine)?;
     other_rounds::join(&module)?;
     late_stores::delay(&module)?;
+    // Before kernels are copied whose size it takes a part of.
+    overwritten_arrays::leave_out(&module)?;
     narrow::short_lengths::run(&module);
     invariant_loads::hoist(&module)?;
     early_loads::make(&module);
-    overwritten_arrays::leave_out(&module)?;
     unroll::run(&module)?;
     twin_counters::join(&module);
     // After unrolling: the copies of a round have the counter of their remainders in common.
