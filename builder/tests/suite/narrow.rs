@@ -368,3 +368,33 @@ fn in_a_loop_a_length_is_compared_by_32_bits() {
     // In each of four rounds that are made at once, and in the one of those that are left.
     assert_eq!(short.count(), 5, "{read:#?}");
 }
+
+#[test]
+fn what_is_left_of_a_short_slice_is_short() {
+    let body = body(features(), "codes_of_a_list");
+    assert_eq!(count(&body, "min.u32"), 1, "{body:#?}");
+    for wide in [
+        "min.u64",
+        "sub.s64",
+        "setp.ne.b64",
+        "setp.eq.b64",
+        "setp.lt.u64",
+    ] {
+        assert_eq!(count(&body, wide), 0, "{body:#?}");
+    }
+    // No code ends behind the slice: a panic would tell where it is.
+    assert_eq!(count(&body, "ctaid"), 0, "{body:#?}");
+    assert_eq!(count(&body, "setp."), 4, "{body:#?}");
+}
+
+#[test]
+fn what_may_become_more_or_begins_behind_the_end_is_not() {
+    for (kernel, wide) in [
+        ("taken_until_nothing_is_left", "sub.s64"),
+        ("counted_from_behind", "add.s64"),
+    ] {
+        let body = body(features(), kernel);
+        let all = body.iter().filter(|line| line.starts_with(wide));
+        assert!(all.count() > 0, "{body:#?}");
+    }
+}

@@ -5,7 +5,7 @@ use super::{Values, bits_of};
 use crate::linker::branch_values::most_length;
 use crate::linker::narrow::ranges::Range;
 use crate::linker::narrow::rounds::Counter;
-use crate::llvm::{Block, Value, opcode};
+use crate::llvm::{Block, Value, ValueKind, opcode};
 
 impl<'c> Values<'_, 'c> {
     pub(super) fn of_parameter(&self, value: Value<'c>) -> Option<Range> {
@@ -56,6 +56,9 @@ impl<'c> Values<'_, 'c> {
                 let counted = self.counted(value, bits, depth);
                 if let Some(counted) = counted.filter(|range| range.is_in(Range::of_type(bits))) {
                     return Some(counted);
+                }
+                if let Some(fallen) = self.fallen(value, bits, depth) {
+                    return Some(fallen);
                 }
                 let ranges = value.incoming().into_iter().map(|(incoming, from)| {
                     self.dominators.is_reachable(from).then(|| {
@@ -138,6 +141,31 @@ impl<'c> Values<'_, 'c> {
             range.low,
             range.high.min(last.unwrap_or(range.high)),
         ))
+    }
+
+    /// Whether a number is what a loop counts, until it is another one, and begins with none above that.
+    pub(super) fn is_below_end(
+        &self,
+        phi: Value<'c>,
+        end: Value<'c>,
+        bits: u32,
+        depth: u32,
+    ) -> bool {
+        let is_phi = phi.kind() == ValueKind::Instruction && phi.opcode() == opcode::PHI;
+        let Some(counter) = is_phi.then(|| Counter::of(phi, self.dominators)).flatten() else {
+            return false;
+        };
+        let found = counter.end(self.dominators);
+        let Some(found) = found.filter(|found| counter.counts_to(found, end)) else {
+            return false;
+        };
+        let start = self.start(&counter, bits, depth);
+        let limit = self.range(end, bits, counter.before, depth);
+        let order = counter.order(&found);
+        start.is_non_negative()
+            && limit.is_non_negative()
+            && (start.high <= limit.low
+                || order.is_decided(counter.before, phi.block(), self.dominators))
     }
 
     fn start(&self, counter: &Counter<'c>, bits: u32, depth: u32) -> Range {
