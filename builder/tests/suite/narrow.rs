@@ -398,3 +398,32 @@ fn what_may_become_more_or_begins_behind_the_end_is_not() {
         assert!(all.count() > 0, "{body:#?}");
     }
 }
+
+/// Comparisons of 64 bits for equality.
+fn wide_equalities(kernel: &str) -> usize {
+    let body = body(features(), kernel);
+    count(&body, "setp.eq.b64") + count(&body, "setp.ne.b64")
+}
+
+#[test]
+fn a_search_in_a_short_slice_ends_by_the_place() {
+    for kernel in ["first_place_of_a_byte", "last_place_of_a_byte"] {
+        assert_eq!(
+            wide_equalities(kernel),
+            0,
+            "{:#?}",
+            body(features(), kernel)
+        );
+    }
+}
+
+#[test]
+fn a_search_ends_by_the_address_where_the_place_tells_nothing() {
+    for kernel in ["place_counted_from_three", "first_place_in_a_long_slice"] {
+        assert!(
+            wide_equalities(kernel) > 0,
+            "{:#?}",
+            body(features(), kernel)
+        );
+    }
+}

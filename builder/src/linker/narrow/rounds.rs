@@ -53,6 +53,16 @@ impl<'c> Counter<'c> {
         self.phi.block()
     }
 
+    /// What it is in a round.
+    pub(super) fn number(&self) -> Value<'c> {
+        self.phi
+    }
+
+    /// What each round adds to it.
+    pub(super) fn step(&self) -> i128 {
+        self.step
+    }
+
     /// What it is in the next round.
     pub(super) fn next(&self) -> Value<'c> {
         self.next
@@ -235,6 +245,11 @@ impl<'c> Counter<'c> {
         start
             .high
             .max(limit - if end.is_until { self.step } else { 1 })
+    }
+
+    /// The least number of a counter that goes down by one until it is another one, above which it begins.
+    pub(super) fn least(&self, end: &End<'c>, number: Range) -> Option<i128> {
+        (self.step == -1 && end.is_until).then(|| self.limit(end, number).low + 1)
     }
 
     /// What the counter is in a loop of so many more rounds.

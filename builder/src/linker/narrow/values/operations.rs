@@ -124,7 +124,7 @@ impl<'c> Values<'_, 'c> {
     fn counted(&self, phi: Value<'c>, bits: u32, depth: u32) -> Option<Range> {
         let counter = Counter::of(phi, self.dominators)?;
         let mut ends = counter.beside(self.dominators).into_iter();
-        let (rounds, last) = ends.find_map(|other| {
+        let (rounds, last, least) = ends.find_map(|other| {
             let end = other.end(self.dominators)?;
             let bits = bits_of(end.number)?;
             let start = self.start(&other, bits, depth);
@@ -134,11 +134,15 @@ impl<'c> Values<'_, 'c> {
             let is_ordered = order.is_decided(other.before, phi.block(), self.dominators);
             let rounds = other.most_rounds(&end, (start, limit, is_ordered))?;
             let last = other.is(&counter).then(|| other.last(&end, start, limit));
-            Some((rounds, last))
+            let least = other
+                .is(&counter)
+                .then(|| other.least(&end, limit))
+                .flatten();
+            Some((rounds, last, least))
         })?;
         let range = counter.range(self.start(&counter, bits, depth), rounds);
         Some(Range::new(
-            range.low,
+            range.low.max(least.unwrap_or(range.low)),
             range.high.min(last.unwrap_or(range.high)),
         ))
     }
