@@ -36,14 +36,16 @@ const LEAST_BEHIND: usize = 24;
 /// As how many of them a load counts, which is waited for.
 const LOAD: usize = 12;
 
-/// Joins the exits of all loops of which it is worth it.
-pub(super) fn join(module: &Module<'_>) {
+/// Joins the exits of all loops of which it is worth it; the blocks that they lead to then.
+pub(super) fn join<'c>(module: &Module<'c>) -> HashSet<Block<'c>> {
+    let mut joined = HashSet::default();
     for function in module.functions() {
         // A loop has one exit then.
         while let Some(exits) = first(function) {
-            exits.join(function);
+            joined.insert(exits.join(function));
         }
     }
+    joined
 }
 
 /// The loops of a function without those whose exits are to be joined that lead to no panic.
@@ -200,7 +202,7 @@ impl<'c> Exits<'c> {
         })
     }
 
-    fn join(&self, function: Value<'c>) {
+    fn join(&self, function: Value<'c>) -> Block<'c> {
         let dominators = Dominators::of(function);
         let joined = function.append_block();
         let mut ways = Vec::new();
@@ -243,6 +245,7 @@ impl<'c> Exits<'c> {
             }
         }
         part(function, joined, &ways, &self.behind);
+        joined
     }
 
     /// Lets an instruction behind the loop use another value in the place of one that was made in the loop.
@@ -476,7 +479,7 @@ fn is_by_what_was_read<'c>(block: Block<'c>, blocks: &[Block<'c>], header: Block
 }
 
 /// Whether threads may wait in a block for others.
-fn may_wait(block: Block<'_>) -> bool {
+pub(super) fn may_wait(block: Block<'_>) -> bool {
     block
         .instructions()
         .into_iter()

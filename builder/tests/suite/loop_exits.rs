@@ -90,3 +90,27 @@ fn threads_that_leave_a_loop_meet_before_one_panics() {
 fn the_panics_of_a_loop_that_is_counted_before_another_one_are_left_alone() {
     assert!(!panics_are_behind("counted_digits_of_a_number"));
 }
+
+/// How many copies of 64 bits a loop makes, by its first instruction and what it ends with.
+fn copies_in_loop(name: &str) -> usize {
+    let body = body(features(), name);
+    let product = position(&body, "mul.hi.u32");
+    let first = body[..product]
+        .iter()
+        .rposition(|line| line.starts_with("ld.global"));
+    let first = first.expect("a round reads a digit");
+    let is_last =
+        |line: &&str| line.contains("bra") && !line.starts_with("@%p") || line.contains(':');
+    let last = product
+        + body[product..]
+            .iter()
+            .position(is_last)
+            .expect("a round ends");
+    count(&body[first..last], "mov.b64")
+}
+
+#[test]
+fn what_a_loop_does_not_change_is_copied_behind_it() {
+    assert_eq!(copies_in_loop("digits_or_no_number"), 0);
+    assert!(copies_in_loop("digits_of_others_or_no_number") > 0);
+}

@@ -368,3 +368,62 @@ fn in_a_loop_a_length_is_compared_by_32_bits() {
     // In each of four rounds that are made at once, and in the one of those that are left.
     assert_eq!(short.count(), 5, "{read:#?}");
 }
+
+#[test]
+fn what_is_left_of_a_short_slice_is_short() {
+    let body = body(features(), "codes_of_a_list");
+    assert_eq!(count(&body, "min.u32"), 1, "{body:#?}");
+    for wide in [
+        "min.u64",
+        "sub.s64",
+        "setp.ne.b64",
+        "setp.eq.b64",
+        "setp.lt.u64",
+    ] {
+        assert_eq!(count(&body, wide), 0, "{body:#?}");
+    }
+    // No code ends behind the slice: a panic would tell where it is.
+    assert_eq!(count(&body, "ctaid"), 0, "{body:#?}");
+    assert_eq!(count(&body, "setp."), 4, "{body:#?}");
+}
+
+#[test]
+fn what_may_become_more_or_begins_behind_the_end_is_not() {
+    for (kernel, wide) in [
+        ("taken_until_nothing_is_left", "sub.s64"),
+        ("counted_from_behind", "add.s64"),
+    ] {
+        let body = body(features(), kernel);
+        let all = body.iter().filter(|line| line.starts_with(wide));
+        assert!(all.count() > 0, "{body:#?}");
+    }
+}
+
+/// Comparisons of 64 bits for equality.
+fn wide_equalities(kernel: &str) -> usize {
+    let body = body(features(), kernel);
+    count(&body, "setp.eq.b64") + count(&body, "setp.ne.b64")
+}
+
+#[test]
+fn a_search_in_a_short_slice_ends_by_the_place() {
+    for kernel in ["first_place_of_a_byte", "last_place_of_a_byte"] {
+        assert_eq!(
+            wide_equalities(kernel),
+            0,
+            "{:#?}",
+            body(features(), kernel)
+        );
+    }
+}
+
+#[test]
+fn a_search_ends_by_the_address_where_the_place_tells_nothing() {
+    for kernel in ["place_counted_from_three", "first_place_in_a_long_slice"] {
+        assert!(
+            wide_equalities(kernel) > 0,
+            "{:#?}",
+            body(features(), kernel)
+        );
+    }
+}

@@ -105,3 +105,38 @@ fn a_case_that_is_not_certain_is_tested() {
     assert_eq!(count(&body, "setp."), 3, "{body:#?}");
     assert!(count(&body, "exit;") > 0, "{body:#?}");
 }
+
+#[test]
+fn one_of_several_numbers_is_a_bit_of_a_word() {
+    for (kernel, word) in [
+        ("numbers_of_blanks", ", 8388635, %r"),
+        ("numbers_of_a_word", ", -2147483611, %r"),
+    ] {
+        let body = body_of(kernel);
+        let shifts = body.iter().filter(|line| line.starts_with("shr.u32"));
+        assert_eq!(
+            shifts.filter(|line| line.contains(word)).count(),
+            1,
+            "{body:#?}"
+        );
+        assert_eq!(count(&body, "setp."), 1, "{body:#?}");
+        for n in 1..=2 {
+            assert_eq!(count(&body, &format!("nanosleep.u32 {n};")), 1, "{body:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_no_bit_of_a_word_says_or_one_comparison_is_compared() {
+    for kernel in [
+        "numbers_of_more_than_a_word",
+        "numbers_in_a_row",
+        "numbers_of_two",
+        "numbers_of_64_bits",
+        "numbers_of_three_ways",
+    ] {
+        let body = body_of(kernel);
+        assert_eq!(count(&body, "shr.u32"), 0, "{body:#?}");
+        assert!(count(&body, "setp.") > 0, "{body:#?}");
+    }
+}

@@ -106,7 +106,14 @@ impl<'v, 'c> Known<'v, 'c> {
     fn add(&mut self, comparison: Value<'c>, holds: bool) -> Option<()> {
         let (left, right) = (comparison.operand(0)?, comparison.operand(1)?);
         bits_of(left)?;
+        let is_below = matches!(
+            (comparison.predicate(), holds),
+            (predicate::NOT_EQUAL, true) | (predicate::EQUAL, false)
+        ) && self.values.is_below_if_other(left, right);
         let (left, right) = (self.core(left), self.core(right));
+        if is_below {
+            self.push(left, right, true);
+        }
         match (comparison.predicate(), holds) {
             (predicate::LESS, true) | (predicate::GREATER_OR_EQUAL, false) => {
                 self.push(left, right, true)

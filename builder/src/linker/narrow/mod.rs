@@ -38,6 +38,7 @@ mod ring;
 mod rounds;
 mod same_addresses;
 pub(super) mod short_lengths;
+mod slice_ends;
 mod sums;
 mod sums_below;
 mod tiny_divisions;
@@ -75,6 +76,12 @@ pub(super) fn decide(module: &Module<'_>, machine: &TargetMachine<'_>) -> Result
         module.run_passes(CLEAN_UP, Some(machine))?;
     }
     let mut is_changed = false;
+    for function in module.functions() {
+        let mut instructions = function.instructions().into_iter();
+        if instructions.any(slice_ends::is_of_addresses) {
+            is_changed |= slice_ends::run(module, &Dominators::of(function));
+        }
+    }
     for function in module.functions() {
         if function
             .instructions()

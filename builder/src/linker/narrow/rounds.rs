@@ -53,6 +53,16 @@ impl<'c> Counter<'c> {
         self.phi.block()
     }
 
+    /// What it is in a round.
+    pub(super) fn number(&self) -> Value<'c> {
+        self.phi
+    }
+
+    /// What each round adds to it.
+    pub(super) fn step(&self) -> i128 {
+        self.step
+    }
+
     /// What it is in the next round.
     pub(super) fn next(&self) -> Value<'c> {
         self.next
@@ -66,9 +76,29 @@ impl<'c> Counter<'c> {
             .collect()
     }
 
-    /// How the end of a round decides that another follows, if this counter decides it.
+    /// How a round decides that another follows, if this counter decides it: at its end, or at a place that each round comes by which another follows.
     pub(super) fn end(&self, dominators: &Dominators<'c>) -> Option<End<'c>> {
-        let branch = self.latch.terminator()?;
+        let (mut block, mut inside) = (self.latch, Some(self.header()));
+        loop {
+            let end = inside.and_then(|inside| self.end_at(block, inside, dominators));
+            if end.is_some() || block == self.header() {
+                return end;
+            }
+            let above = dominators.above(block)?;
+            // Where other blocks lead there, too, it says nothing what this one decides.
+            inside = Some(block).filter(|block| dominators.only_before(*block) == Some(above));
+            block = above;
+        }
+    }
+
+    /// The same of the branch at the end of a block, from which each round in question goes on to `inside`.
+    fn end_at(
+        &self,
+        block: Block<'c>,
+        inside: Block<'c>,
+        dominators: &Dominators<'c>,
+    ) -> Option<End<'c>> {
+        let branch = block.terminator()?;
         let ways: [Block<'c>; 2] = branch.successors().try_into().ok()?;
         let header = self.header();
         if branch.opcode() != opcode::BRANCH || ways[0] == ways[1] {
@@ -90,7 +120,7 @@ impl<'c> Counter<'c> {
         }
         let is_outside = number.kind() != ValueKind::Instruction
             || (number.block() != header && dominators.dominates(number.block(), header));
-        let is_until = match (comparison.predicate(), ways[0] == header, is_right) {
+        let is_until = match (comparison.predicate(), ways[0] == inside, is_right) {
             (predicate::NOT_EQUAL, true, _) | (predicate::EQUAL, false, _) => true,
             (predicate::LESS, true, true)
             | (predicate::GREATER, true, false)
@@ -105,6 +135,11 @@ impl<'c> Counter<'c> {
             is_until,
             is_of_next: counted == self.next,
         })
+    }
+
+    /// Whether it counts by one until it is a number itself.
+    pub(super) fn counts_to(&self, end: &End<'c>, number: Value<'c>) -> bool {
+        self.step == 1 && end.is_until && !end.is_of_next && end.number == number
     }
 
     /// Whether it counts by one.
@@ -210,6 +245,11 @@ impl<'c> Counter<'c> {
         start
             .high
             .max(limit - if end.is_until { self.step } else { 1 })
+    }
+
+    /// The least number of a counter that goes down by one until it is another one, above which it begins.
+    pub(super) fn least(&self, end: &End<'c>, number: Range) -> Option<i128> {
+        (self.step == -1 && end.is_until).then(|| self.limit(end, number).low + 1)
     }
 
     /// What the counter is in a loop of so many more rounds.

@@ -16,6 +16,7 @@ use super::dominators::Dominators;
 use super::ranges::Range;
 use super::rounds::Counter;
 use super::values::Values;
+use super::values::fallen::followed;
 use crate::llvm::{Module, Place, Value, ValueKind, opcode};
 
 /// How the lower half gives the whole number.
@@ -45,7 +46,7 @@ pub(super) fn run<'c>(module: &Module<'c>, dominators: &Dominators<'c>) {
     narrow(module, dominators, found.collect());
 }
 
-/// Narrows the counters of loops alone, and those only that are stepped as numbers of 32 bits; whether there are any. A
+/// Narrows the counters of loops alone, and those only that are stepped as numbers of 32 bits, and what loops make smaller; whether there are any. A
 /// loop that is unrolled ends by them.
 pub(super) fn run_counters<'c>(module: &Module<'c>, dominators: &Dominators<'c>) -> bool {
     let values = Values::of(dominators);
@@ -58,7 +59,25 @@ pub(super) fn run_counters<'c>(module: &Module<'c>, dominators: &Dominators<'c>)
         (short.extension == Extension::Zero && next_short.extension == Extension::Zero)
             .then_some([(phi, short), (next, next_short)])
     });
-    let found: Vec<_> = found.flatten().collect();
+    let mut found: Vec<_> = found.flatten().collect();
+    // What is left of a slice, before a freeze for the tests of unrolled rounds takes away that it never grows.
+    let all = dominators.instructions().into_iter();
+    let phis = all.filter(|i| i.opcode() == opcode::PHI && i.integer_bits() == Some(64));
+    for phi in phis.filter(|phi| !phi.is_pointer() && !is_divided(*phi)) {
+        let followed = followed(phi).into_iter().flatten();
+        let short: Option<Vec<_>> = followed
+            .map(|value| {
+                let short = shortened(&values, value)?;
+                let is_number = short.is_exact && short.extension == Extension::Zero;
+                is_number.then_some((value, short))
+            })
+            .collect();
+        for (value, short) in short.into_iter().flatten() {
+            if found.iter().all(|(other, _)| *other != value) {
+                found.push((value, short));
+            }
+        }
+    }
     let is_any = !found.is_empty();
     narrow(module, dominators, found);
     is_any
@@ -167,6 +186,8 @@ fn shortened<'c>(values: &Values<'_, 'c>, value: Value<'c>) -> Option<Short> {
             both()?;
             true
         }
+        // One of such numbers that is no number where it would wrap around is none of 32 bits then, either.
+        opcode::SUB if extension == Extension::Zero && value.never_wraps() => both().is_some(),
         _ => both().is_some_and(|[a, b]| a.combined(operation, b).is_some_and(fits)),
     };
     Some(Short {

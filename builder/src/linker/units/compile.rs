@@ -10,11 +10,11 @@ use crate::linker::call_chains::CallChains;
 use crate::linker::panic_sites::{self, Site, Sites};
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{
-    LinkJob, address_alignment, approximations, assumptions, atomics, barriers, branch_values,
-    certain_cases, chosen_slots, chunk_ends, cold_values, constant_copies, copies, counted_ends,
-    dump, early_loads, exchanged_slots, fall_through, float, halves, inclusive_ranges,
-    invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores, launch_facts,
-    launch_parameters, long_copies, loop_exits,
+    LinkJob, address_alignment, approximations, assumptions, atomics, barriers, bit_tests,
+    branch_values, certain_cases, chosen_slots, chunk_ends, cold_values, constant_copies, copies,
+    counted_ends, dump, early_loads, exchanged_slots, exit_values, fall_through, float, halves,
+    inclusive_ranges, invariant_loads, is_kernel, joined_checks, joined_conditions, late_stores,
+    launch_facts, launch_parameters, long_copies, loop_exits,
 };
 use crate::linker::{
     lines, loads_first, local_alignment, local_arrays, moved_elements, narrow, needless_barriers,
@@ -220,7 +220,9 @@ fn compile_here(
     short_minima::widen(&module);
     swaps::through_registers(&module);
     long_copies::split(&module);
-    loop_exits::join(&module);
+    bit_tests::make(&module);
+    let joined = loop_exits::join(&module);
+    exit_values::copy_behind(&module, &joined);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
     atomics::restore(&module);

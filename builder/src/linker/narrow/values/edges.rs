@@ -84,6 +84,14 @@ impl<'c> Values<'_, 'c> {
             let Some(relation) = Relation::between(one, value) else {
                 continue;
             };
+            let predicate = match (predicate, &relation) {
+                (predicate::NOT_EQUAL, Relation::Same)
+                    if self.is_below_end(value, other, bits, depth) =>
+                {
+                    predicate::LESS
+                }
+                _ => predicate,
+            };
             let limit = self.range(other, bits, block, depth);
             range = match relation {
                 Relation::Same => range.compared(predicate, limit, bits),

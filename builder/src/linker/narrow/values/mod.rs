@@ -2,6 +2,7 @@
 
 mod divided;
 mod edges;
+pub(super) mod fallen;
 mod operations;
 mod relation;
 
@@ -60,6 +61,12 @@ impl<'d, 'c> Values<'d, 'c> {
         let bits = bits_of(value)?;
         self.rest.set(MOST);
         Some(self.range(value, bits, block, DEPTH))
+    }
+
+    /// Whether a number that differs from another is below it: as that of a round that has not come to what its loop counts to.
+    pub(super) fn is_below_if_other(&self, number: Value<'c>, end: Value<'c>) -> bool {
+        self.rest.set(MOST);
+        bits_of(number).is_some_and(|bits| self.is_below_end(number, end, bits, DEPTH))
     }
 
     fn operand(&self, value: Value<'c>, n: u32, block: Block<'c>, depth: u32) -> Option<Range> {

@@ -5,7 +5,7 @@ use super::{Values, bits_of};
 use crate::linker::branch_values::most_length;
 use crate::linker::narrow::ranges::Range;
 use crate::linker::narrow::rounds::Counter;
-use crate::llvm::{Block, Value, opcode};
+use crate::llvm::{Block, Value, ValueKind, opcode};
 
 impl<'c> Values<'_, 'c> {
     pub(super) fn of_parameter(&self, value: Value<'c>) -> Option<Range> {
@@ -56,6 +56,9 @@ impl<'c> Values<'_, 'c> {
                 let counted = self.counted(value, bits, depth);
                 if let Some(counted) = counted.filter(|range| range.is_in(Range::of_type(bits))) {
                     return Some(counted);
+                }
+                if let Some(fallen) = self.fallen(value, bits, depth) {
+                    return Some(fallen);
                 }
                 let ranges = value.incoming().into_iter().map(|(incoming, from)| {
                     self.dominators.is_reachable(from).then(|| {
@@ -121,7 +124,7 @@ impl<'c> Values<'_, 'c> {
     fn counted(&self, phi: Value<'c>, bits: u32, depth: u32) -> Option<Range> {
         let counter = Counter::of(phi, self.dominators)?;
         let mut ends = counter.beside(self.dominators).into_iter();
-        let (rounds, last) = ends.find_map(|other| {
+        let (rounds, last, least) = ends.find_map(|other| {
             let end = other.end(self.dominators)?;
             let bits = bits_of(end.number)?;
             let start = self.start(&other, bits, depth);
@@ -131,13 +134,42 @@ impl<'c> Values<'_, 'c> {
             let is_ordered = order.is_decided(other.before, phi.block(), self.dominators);
             let rounds = other.most_rounds(&end, (start, limit, is_ordered))?;
             let last = other.is(&counter).then(|| other.last(&end, start, limit));
-            Some((rounds, last))
+            let least = other
+                .is(&counter)
+                .then(|| other.least(&end, limit))
+                .flatten();
+            Some((rounds, last, least))
         })?;
         let range = counter.range(self.start(&counter, bits, depth), rounds);
         Some(Range::new(
-            range.low,
+            range.low.max(least.unwrap_or(range.low)),
             range.high.min(last.unwrap_or(range.high)),
         ))
+    }
+
+    /// Whether a number is what a loop counts, until it is another one, and begins with none above that.
+    pub(super) fn is_below_end(
+        &self,
+        phi: Value<'c>,
+        end: Value<'c>,
+        bits: u32,
+        depth: u32,
+    ) -> bool {
+        let is_phi = phi.kind() == ValueKind::Instruction && phi.opcode() == opcode::PHI;
+        let Some(counter) = is_phi.then(|| Counter::of(phi, self.dominators)).flatten() else {
+            return false;
+        };
+        let found = counter.end(self.dominators);
+        let Some(found) = found.filter(|found| counter.counts_to(found, end)) else {
+            return false;
+        };
+        let start = self.start(&counter, bits, depth);
+        let limit = self.range(end, bits, counter.before, depth);
+        let order = counter.order(&found);
+        start.is_non_negative()
+            && limit.is_non_negative()
+            && (start.high <= limit.low
+                || order.is_decided(counter.before, phi.block(), self.dominators))
     }
 
     fn start(&self, counter: &Counter<'c>, bits: u32, depth: u32) -> Range {
