@@ -11,6 +11,7 @@ mod address_alignment;
 mod allocator;
 mod approximations;
 pub mod archive;
+mod array_places;
 mod assumptions;
 mod atomics;
 mod barriers;

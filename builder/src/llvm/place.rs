@@ -148,7 +148,8 @@ impl<'c> Place<'c> {
         }
     }
 
-    fn integer_type(self, bits: u32) -> sys::TypeRef {
+    /// The type of integers of so many bits.
+    pub fn integer_type(self, bits: u32) -> sys::TypeRef {
         let api = self.anchor.api();
         // SAFETY: the context is living (the invariant of `Value`).
         unsafe { (api.LLVMIntTypeInContext)(self.anchor.context.raw, bits) }

@@ -84,3 +84,21 @@ pub fn with_gaps(seed: u32, place: u32) -> u32 {
     }
     sum
 }
+
+/// Numbers of 64 bits that need fewer, beside some that need all.
+pub fn of_places(seed: u32, place: u32) -> u32 {
+    let mut stack = [(0_usize, 0_u64); 16];
+    let (mut depth, mut sum, mut x) = (0, u64::from(place), seed);
+    for _ in 0..60 {
+        x = next(x);
+        if is_push(x) && depth < 16 {
+            stack[depth] = (x as usize % 4096, sum);
+            depth += 1;
+        } else if depth > 0 {
+            depth -= 1;
+            let (place, old) = stack[depth];
+            sum = sum.rotate_left(9).wrapping_add(old ^ place as u64);
+        }
+    }
+    next(sum as u32) ^ (sum >> 32) as u32
+}

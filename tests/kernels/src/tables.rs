@@ -129,4 +129,6 @@ kernels! {
     stack_by_last stacks::by_last
     /// [`stacks::with_gaps`]
     stack_with_gaps stacks::with_gaps
+    /// [`stacks::of_places`]
+    stack_of_places stacks::of_places
 }

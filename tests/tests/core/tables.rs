@@ -37,4 +37,5 @@ tests! {
     a_stack_of_a_trees_nodes stack_of_tree stacks::of_tree
     a_stack_by_its_last_element stack_by_last stacks::by_last
     a_stack_with_gaps stack_with_gaps stacks::with_gaps
+    a_stack_of_short_places_and_long_numbers stack_of_places stacks::of_places
 }

@@ -37,6 +37,7 @@ mod replace;
 mod ring;
 mod rounds;
 mod same_addresses;
+pub(super) mod short_elements;
 pub(super) mod short_lengths;
 mod slice_ends;
 mod sums;

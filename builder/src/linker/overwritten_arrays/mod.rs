@@ -12,7 +12,6 @@
 
 mod accesses;
 mod filled;
-mod places;
 mod stacks;
 
 use rustc_hash::FxHashMap as HashMap;

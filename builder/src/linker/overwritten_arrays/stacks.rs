@@ -19,7 +19,7 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::accesses::Accesses;
-use super::places::{Place, Sum};
+use crate::linker::array_places::{Place, Sum};
 use crate::linker::narrow::dominators::Dominators;
 use crate::llvm::{Block, Module, Value, ValueKind, opcode};
 
@@ -34,7 +34,7 @@ pub(super) fn read_from_start<'c>(
     array: &Accesses<'c>,
     block: Block<'c>,
 ) -> Option<u64> {
-    let behind = behind(block);
+    let behind = dominators.behind(block);
     let is_beginning = |access: Value<'c>| {
         let mut beginnings = array.beginnings.iter();
         beginnings.any(|beginning| beginning.instruction == access)
@@ -83,18 +83,6 @@ pub(super) fn read_from_start<'c>(
     }
     let start = stack.start.try_into().ok()?;
     (start < array.size).then_some(start)
-}
-
-/// The blocks that a block leads to.
-fn behind(block: Block<'_>) -> HashSet<Block<'_>> {
-    let mut behind = HashSet::default();
-    let mut open = block.successors();
-    while let Some(next) = open.pop() {
-        if behind.insert(next) {
-            open.extend(next.successors());
-        }
-    }
-    behind
 }
 
 struct Stack<'s, 'c> {

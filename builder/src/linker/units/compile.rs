@@ -190,6 +190,7 @@ fn compile_here(
     // Before kernels are copied whose size it takes a part of.
     overwritten_arrays::leave_out(&module)?;
     narrow::short_lengths::run(&module);
+    narrow::short_elements::run(&module);
     invariant_loads::hoist(&module)?;
     early_loads::make(&module);
     unroll::run(&module)?;

@@ -4,7 +4,7 @@ use crate::llvm::{Module, Value, ValueKind, opcode};
 
 /// `stride * number + bytes` bytes behind an array's first one.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'c> {
+pub(in crate::linker) struct Place<'c> {
     /// The number of the element, of at least 32 bits, and how far elements are apart.
     pub element: Option<(Value<'c>, i64)>,
     pub bytes: i64,
@@ -18,7 +18,7 @@ const MOST_ADDED: i64 = 1 << 24;
 
 impl<'c> Place<'c> {
     /// That of a pointer into the array of a slot.
-    pub(super) fn of(
+    pub(in crate::linker) fn of(
         module: &Module<'c>,
         slot: Value<'c>,
         mut pointer: Value<'c>,
@@ -60,7 +60,7 @@ impl<'c> Place<'c> {
 
 /// A number that is a variable one and a constant added to it.
 #[derive(Clone, Copy)]
-pub(super) struct Sum<'c> {
+pub(in crate::linker) struct Sum<'c> {
     pub variable: Option<Value<'c>>,
     pub added: i64,
     /// Whether something on the way has another width.
@@ -69,7 +69,7 @@ pub(super) struct Sum<'c> {
 
 impl<'c> Sum<'c> {
     /// The sum that a number is. Where something is resized that is below zero, the number may be another one, but none of an element.
-    pub(super) fn of(mut number: Value<'c>) -> Option<Sum<'c>> {
+    pub(in crate::linker) fn of(mut number: Value<'c>) -> Option<Sum<'c>> {
         let mut sum = Sum {
             variable: None,
             added: 0,
