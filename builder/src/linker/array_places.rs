@@ -1,5 +1,6 @@
 //! Where in a local array an access is: so many bytes behind an element whose number a variable is.
 
+use super::evaluate::signed;
 use crate::llvm::{Module, Value, ValueKind, opcode};
 
 /// `stride * number + bytes` bytes behind an array's first one.
@@ -105,8 +106,4 @@ impl<'c> Sum<'c> {
             number = number.operand(0)?;
         }
     }
-}
-
-fn signed(number: u64, bits: u32) -> i64 {
-    (number << (64 - bits)) as i64 >> (64 - bits)
 }

@@ -98,8 +98,7 @@ impl<'m, 'c> Numbers<'m, 'c> {
 
     fn signed(&mut self, value: Value<'c>) -> Option<i64> {
         let bits = value.integer_bits()?;
-        let number = self.of(value)?;
-        Some((number << (64 - bits)) as i64 >> (64 - bits))
+        Some(signed(self.of(value)?, bits))
     }
 
     fn comparison(&mut self, value: Value<'c>) -> Option<bool> {
@@ -136,6 +135,11 @@ fn binary(operation: i32, a: u64, b: u64, bits: u32) -> Option<u64> {
         opcode::XOR => a ^ b,
         _ => return None,
     })
+}
+
+/// A number of so many bits as a signed one.
+pub(super) fn signed(number: u64, bits: u32) -> i64 {
+    (number << (64 - bits)) as i64 >> (64 - bits)
 }
 
 fn ones(bits: u32) -> u64 {

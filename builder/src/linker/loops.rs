@@ -161,3 +161,15 @@ fn has_inner_cycle(one: &Loop<'_>) -> bool {
         rest = reached;
     }
 }
+
+/// All blocks that a block leads to, directly or not: itself among them if it is in a loop.
+pub(super) fn behind(block: Block<'_>) -> HashSet<Block<'_>> {
+    let mut behind = HashSet::default();
+    let mut open = block.successors();
+    while let Some(next) = open.pop() {
+        if behind.insert(next) {
+            open.extend(next.successors());
+        }
+    }
+    behind
+}

@@ -135,18 +135,6 @@ impl<'c> Dominators<'c> {
         from.next().is_none().then_some(only)
     }
 
-    /// The blocks that a reachable one leads to: itself among them if it is in a loop.
-    pub(in crate::linker) fn behind(&self, block: Block<'c>) -> HashSet<Block<'c>> {
-        let mut behind = HashSet::default();
-        let mut open = block.successors();
-        while let Some(next) = open.pop() {
-            if behind.insert(next) {
-                open.extend(next.successors());
-            }
-        }
-        behind
-    }
-
     /// The reachable blocks that lead to this one.
     pub(in crate::linker) fn before(&self, block: Block<'c>) -> Vec<Block<'c>> {
         let numbers = self.number.get(&block).map(|n| &self.before[*n]);

@@ -11,11 +11,11 @@
 //! result; one above that is used behind that block alone comes down to it. Where a division is not needed the divisor may be 0: what
 //! `quotients` makes of it gives some number then.
 
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashMap as HashMap;
 
 use super::dominators::Dominators;
 use super::quotients::{by_reciprocal, is_division};
-use crate::linker::joined_conditions;
+use crate::linker::{joined_conditions, loops};
 use crate::llvm::{Block, Place, Value, ValueKind, opcode};
 
 /// How many divisions are moved to one block at most: each may be computed in vain.
@@ -31,7 +31,7 @@ pub(super) fn run<'c>(function: Value<'c>, dominators: &Dominators<'c>) -> bool 
         let mut found = block.instructions();
         found.retain(|i| is_division(*i));
         // A thread that goes round in a loop may need it in some rounds alone, and one that panics needs no speed.
-        if !found.is_empty() && !block.is_dead_end() && !is_in_cycle(block) {
+        if !found.is_empty() && !block.is_dead_end() && !loops::behind(block).contains(&block) {
             all.extend(found.into_iter().map(|division| (division, block)));
         }
     }
@@ -132,15 +132,4 @@ fn compute<'c>(division: Value<'c>, to: Block<'c>) -> Option<Value<'c>> {
     let place = Place::before(to.terminator()?);
     let operand = |n| Some(place.resized(whole(division.operand(n)?), 32));
     Some(by_reciprocal(division, operand(0)?, operand(1)?, place))
-}
-
-fn is_in_cycle(block: Block<'_>) -> bool {
-    let mut reached = HashSet::default();
-    let mut open = block.successors();
-    while let Some(at) = open.pop() {
-        if reached.insert(at) {
-            open.extend(at.successors());
-        }
-    }
-    reached.contains(&block)
 }

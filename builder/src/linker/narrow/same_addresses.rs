@@ -19,6 +19,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 use super::addresses::is_sum;
 use super::dominators::Dominators;
 use super::webs::Extension;
+use crate::linker::evaluate::signed;
 use crate::llvm::{Module, Value, opcode};
 
 /// To how many addresses alike one is compared at most: the last ones.
@@ -136,10 +137,7 @@ impl<'c> Sum<'c> {
         if let Some(constant) = number.as_integer() {
             let bits = number.integer_bits().filter(|_| extension.is_some());
             let constant = match (extension, bits) {
-                (Some(Extension::Sign), Some(bits)) => {
-                    let unused = 64 - bits;
-                    ((constant << unused) as i64 >> unused) as u64
-                }
+                (Some(Extension::Sign), Some(bits)) => signed(constant, bits) as u64,
                 _ => constant,
             };
             self.constant = self.constant.wrapping_add(constant.wrapping_mul(factor));

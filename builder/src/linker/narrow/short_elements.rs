@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet as HashSet;
 use super::dominators::Dominators;
 use super::values::Values;
 use crate::linker::array_places::Place as ArrayPlace;
-use crate::linker::stack_slots;
+use crate::linker::{loops, stack_slots};
 use crate::llvm::{Block, Module, Place, Value, ValueKind, opcode};
 
 /// The bytes of a number that is shortened.
@@ -80,47 +80,42 @@ fn accesses<'c>(module: &Module<'c>, slot: Value<'c>) -> Option<Vec<Access<'c>>>
             if user.kind() != ValueKind::Instruction {
                 return None;
             }
-            match user.opcode() {
-                opcode::GET_ELEMENT_POINTER | opcode::ADDRESS_SPACE_CAST => open.push(user),
+            let value = match user.opcode() {
+                opcode::GET_ELEMENT_POINTER | opcode::ADDRESS_SPACE_CAST => {
+                    open.push(user);
+                    continue;
+                }
+                opcode::CALL if stack_slots::is_lifetime(user) || is_zero_fill(user) => continue,
                 opcode::LOAD | opcode::STORE if user.is_volatile() || user.is_atomic() => {
                     return None;
                 }
-                opcode::LOAD => found.push((user, user)),
-                opcode::STORE if user.operand(0) != Some(pointer) => {
-                    found.push((user, user.operand(0)?));
-                }
-                opcode::CALL if stack_slots::is_lifetime(user) || is_zero_fill(user) => {}
+                opcode::LOAD => user,
+                opcode::STORE if user.operand(0) != Some(pointer) => user.operand(0)?,
                 _ => return None,
+            };
+            let place = ArrayPlace::of(module, slot, pointer)?;
+            if let Some((_, size)) = place.element
+                && *stride.get_or_insert(size) != size
+            {
+                return None;
             }
+            found.push(Access {
+                instruction: user,
+                start: place.bytes,
+                bytes: module.stored_size_of(value.ty())?.try_into().ok()?,
+            });
         }
         if found.len() > MOST_ACCESSES {
             return None;
         }
     }
-    let mut placed = Vec::new();
-    for (instruction, value) in found {
-        let pointer = instruction.operand(u32::from(instruction.opcode() == opcode::STORE))?;
-        let place = ArrayPlace::of(module, slot, pointer)?;
-        if let Some((_, size)) = place.element
-            && *stride.get_or_insert(size) != size
-        {
-            return None;
-        }
-        let bytes = i64::try_from(module.stored_size_of(value.ty())?).ok()?;
-        placed.push((instruction, place.bytes, bytes));
-    }
     // A product that wraps around is still a multiple of a power of two.
     let stride = stride.filter(|stride| *stride >= LONG && stride.count_ones() == 1)?;
-    let placed = placed
-        .into_iter()
-        .map(|(instruction, start, bytes)| Access {
-            instruction,
-            start: start.rem_euclid(stride),
-            bytes,
-        });
-    let placed: Vec<_> = placed.collect();
-    let are_inside = placed.iter().all(|one| one.start + one.bytes <= stride);
-    (are_inside && placed.iter().any(Access::is_long)).then_some(placed)
+    for access in &mut found {
+        access.start = access.start.rem_euclid(stride);
+    }
+    let are_inside = found.iter().all(|one| one.start + one.bytes <= stride);
+    (are_inside && found.iter().any(Access::is_long)).then_some(found)
 }
 
 /// Whether a call fills memory that is not volatile with zeros.
@@ -137,7 +132,7 @@ fn together<'c>(accesses: &[Access<'c>], dominators: &Dominators<'c>) -> Vec<Vec
         if !dominators.is_reachable(block) {
             continue;
         }
-        let mut reached = dominators.behind(block);
+        let mut reached = loops::behind(block);
         reached.insert(block);
         let mut all = vec![*access];
         // All from which one of the others can be reached, or that can be reached from one.

@@ -93,16 +93,18 @@ fn leave_out_filled<'c>(
 
 /// Leaves out what an array that is used as a stack begins with above its first top. It may begin in several blocks: those of a kernel's versions.
 fn leave_out_above<'c>(module: &Module<'c>, dominators: &Dominators<'c>, array: &Accesses<'c>) {
-    let mut tops = HashMap::default();
+    // Of all of them before the first is left out, as those are accesses, too.
+    let mut above: HashMap<_, Option<Vec<bool>>> = HashMap::default();
     for beginning in &array.beginnings {
         let block = beginning.instruction.block();
-        tops.entry(block)
-            .or_insert_with(|| stacks::read_from_start(module, dominators, array, block));
+        above.entry(block).or_insert_with(|| {
+            let read = stacks::read_from_start(module, dominators, array, block)?;
+            Some((0..array.size).map(|byte| byte >= read).collect())
+        });
     }
     for beginning in &array.beginnings {
-        if let Some(top) = tops[&beginning.instruction.block()] {
-            let is_above: Vec<_> = (0..array.size).map(|byte| byte >= top).collect();
-            beginning.leave_out(&is_above);
+        if let Some(above) = &above[&beginning.instruction.block()] {
+            beginning.leave_out(above);
         }
     }
 }

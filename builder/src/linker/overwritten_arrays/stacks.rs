@@ -20,6 +20,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 use super::accesses::Accesses;
 use crate::linker::array_places::{Place, Sum};
+use crate::linker::loops;
 use crate::linker::narrow::dominators::Dominators;
 use crate::llvm::{Block, Module, Value, ValueKind, opcode};
 
@@ -34,7 +35,7 @@ pub(super) fn read_from_start<'c>(
     array: &Accesses<'c>,
     block: Block<'c>,
 ) -> Option<u64> {
-    let behind = dominators.behind(block);
+    let behind = loops::behind(block);
     let is_beginning = |access: Value<'c>| {
         let mut beginnings = array.beginnings.iter();
         beginnings.any(|beginning| beginning.instruction == access)
